@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+"""Rules on the source text: who includes whom, sizes, table shape, guards, no machine's paths."""
+import re
+
+import repo
+
+PUBLIC = {"ptxgen/include/ptxgen.h", "ptxgen/include/ptxgen_build.h"}
+KERNEL_LIST = "kernels/kernels.h"  # the list of library kernels that programs may see
+
+# Folder -> folders that its files may include from; downward only.  A folder always sees itself.
+MAY_INCLUDE = {
+    "ptxgen/include": set(),
+    "ptxgen/base": set(),
+    "ir": {"ptxgen/base"},
+    "sched": {"ptxgen/base", "ir"},
+    "emit": {"ptxgen/base", "ir"},
+    "kernels": set(),
+    "ptxgen": {"ptxgen/base", "ir", "sched", "emit"},
+    "tools/asm": {"ptxgen/base"},
+    "tools/exec": {"ptxgen/base"},
+    "tools/run": {"ptxgen/base"},
+    "tools/sass": {"ptxgen/base"},
+    "ptxgen/cli": set(),
+}
+# Folders that the public headers are not for.
+NO_PUBLIC = {"ptxgen/base", "tools/exec"}
+# Single headers that may be seen across a border, by pattern.
+ALSO = {
+    "ptxgen": [KERNEL_LIST],
+    "tools/exec": [r"emit/ptx\w*\.(h|def)"],
+    "tools/run": [KERNEL_LIST, r"tools/(asm|exec)/\w+\.h"],
+    "ptxgen/cli": [KERNEL_LIST, r"tools/\w+/\w+\.h"],
+    "kernels": [],
+}
+# The library needs libc and libm only: no output, environment, locale, processes, or jumps.
+LIBRARY_SYSTEM = {
+    "float.h", "inttypes.h", "limits.h", "math.h", "stdalign.h", "stdarg.h", "stdatomic.h",
+    "stdbool.h", "stddef.h", "stdint.h", "stdlib.h", "string.h",
+}
+MAX_LINES = 800
+MAX_PUBLIC_LINES = 400
+
+
+def check_layers(name):
+    layer = repo.folder(name)
+    if layer not in MAY_INCLUDE:
+        return []
+    found = []
+    for line, is_system, spelled in repo.includes(name):
+        where = f"{name}:{line}:"
+        path = repo.resolve(name, spelled)
+        if path is None:
+            if not is_system:
+                found.append(f"{where} \"{spelled}\" is no file of the project")
+            elif layer in repo.LIBRARY and spelled not in LIBRARY_SYSTEM:
+                found.append(f"{where} the library does not use <{spelled}>")
+            continue
+        target = repo.folder(path)
+        if path in PUBLIC:
+            allowed = layer not in NO_PUBLIC
+        else:
+            allowed = (target == layer or target in MAY_INCLUDE[layer]
+                       or any(re.fullmatch(p, path) for p in ALSO.get(layer, [])))
+        if not allowed:
+            found.append(f"{where} {layer} must not include {path}")
+    return found
+
+
+def check_size(name):
+    lines = repo.text(name).count("\n")
+    limit = MAX_PUBLIC_LINES if name in PUBLIC else MAX_LINES
+    return [f"{name}:{lines}: longer than {limit} lines; split it"] if lines > limit else []
+
+
+def check_guard(name):
+    m = re.search(r"^#ifndef (\w+)\n#define (\w+)\n", repo.text(name), re.M)
+    if not m or m.group(1) != m.group(2):
+        return [f"{name}:1: no include guard (#ifndef X / #define X)"]
+    return []
+
+
+def rows(body):
+    """(line, macro, columns) for each NAME(...) that starts a line of a table."""
+    code = re.sub(r"/\*.*?\*/", lambda m: re.sub(r"[^\n]", " ", m.group(0)), body, flags=re.S)
+    code = re.sub(r"//[^\n]*", "", code)
+    for m in re.finditer(r"^([A-Z][A-Z0-9_]*)\(", code, re.M):
+        depth, columns, i, in_string, empty = 1, 1, m.end(), False, True
+        while i < len(code) and depth:
+            c = code[i]
+            if in_string:
+                if c == "\\":
+                    i += 1
+                elif c == '"':
+                    in_string = False
+            elif c == '"':
+                in_string, empty = True, False
+            elif c in "([{":
+                depth += 1
+            elif c in ")]}":
+                depth -= 1
+            elif c == "," and depth == 1:
+                columns += 1
+            elif not c.isspace():
+                empty = False
+            i += 1
+        yield code.count("\n", 0, m.start()) + 1, m.group(1), 0 if empty else columns, depth
+
+
+def check_table(name):
+    found, width, keys = [], {}, {}
+    for line, macro, columns, depth in rows(repo.text(name)):
+        if depth:
+            found.append(f"{name}:{line}: {macro}( is not closed")
+        elif columns != width.setdefault(macro, columns):
+            found.append(f"{name}:{line}: {macro} has {columns} columns, before {width[macro]}")
+    body = repo.text(name)
+    for macro in width:
+        if not re.search(rf"^#undef {macro}\b", body, re.M):
+            found.append(f"{name}:1: no `#undef {macro}` at the end")
+    # The first column names the row, once.
+    for m in re.finditer(r"^([A-Z][A-Z0-9_]*)\(\s*(\w+)\s*,", body, re.M):
+        line = body.count("\n", 0, m.start()) + 1
+        key = (m.group(1), m.group(2))
+        if name.endswith(("ops.def", "diags.def", "passes.def")) and key in keys:
+            found.append(f"{name}:{line}: {m.group(2)} is already at line {keys[key]}")
+        keys[key] = line
+    return found
+
+
+# Paths of the machine that a file was written on.  Built in parts, or this line would match.
+MACHINE = re.compile(r"(?<![\w./~}*-])/(" + "|".join(["ro" "ot", "wo" "rk", "ho" "me", "Us" "ers"])
+                     + r")/\w")
+
+
+def check_paths(name):
+    return [f"{name}:{n}: a path of one machine: {line.strip()[:80]}"
+            for n, line in enumerate(repo.text(name).splitlines(), 1) if MACHINE.search(line)]
+
+
+def main():
+    results = repo.Results()
+    for name in repo.files():
+        if name.endswith((".c", ".h")):
+            results.case(check_layers(name) + check_size(name))
+        if name.endswith(".h"):
+            results.case(check_guard(name))
+        if name.endswith(".def"):
+            results.case(check_table(name))
+        if not name.endswith((".npy", ".png", ".cubin")):
+            results.case(check_paths(name))
+    results.finish()
+
+
+if __name__ == "__main__":
+    main()
