@@ -1,0 +1,39 @@
+/* arena.h: bump allocation with marks and a sticky out-of-memory flag.
+ * Once an allocation fails, every later one returns NULL until pg_arena_fini; whoever ends a stage
+ * asks pg_arena_status. Memory is zeroed. Blocks never move. */
+#ifndef PG_BASE_ARENA_H
+#define PG_BASE_ARENA_H
+
+#include "base/alloc.h"
+
+typedef struct pg_arena_chunk pg_arena_chunk;
+typedef struct pg_arena {
+    pg_alloc alloc;
+    pg_arena_chunk *top;
+    size_t used; /* bytes handed out since init, minus what marks released */
+    size_t peak;
+    bool is_oom;
+} pg_arena;
+
+typedef struct pg_arena_mark {
+    pg_arena_chunk *chunk;
+    size_t chunk_used;
+    size_t used;
+} pg_arena_mark;
+
+void pg_arena_init(pg_arena *a, pg_alloc alloc); /* allocates nothing yet */
+void pg_arena_fini(pg_arena *a);                 /* frees all; the arena may be initialised again */
+void *pg_arena_get(pg_arena *a, size_t size,
+                   size_t count); /* zeroed, aligned for any type; NULL when out of memory */
+void *pg_arena_copy(pg_arena *a, const void *bytes, size_t size);
+pg_str pg_arena_str(pg_arena *a, pg_str s); /* copy, NUL-terminated */
+pg_arena_mark pg_arena_mark_get(const pg_arena *a);
+void pg_arena_release(pg_arena *a,
+                      pg_arena_mark mark); /* forgets all that came after the mark; keeps is_oom */
+pg_status pg_arena_status(const pg_arena *a); /* PG_OK or PG_E_NOMEM */
+
+/* Typed forms. */
+#define PG_NEW(arena, type)     ((type *)pg_arena_get((arena), sizeof(type), 1))
+#define PG_NEWS(arena, type, n) ((type *)pg_arena_get((arena), sizeof(type), (n)))
+
+#endif

@@ -1,0 +1,94 @@
+/* base.h: what every file of the library may use: status codes, strings, checked sizes, numbers.
+ * Nothing in base/ knows of compilers. */
+#ifndef PG_BASE_BASE_H
+#define PG_BASE_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define PG_CHECKED      __attribute__((warn_unused_result))
+#define PG_PRINTF(f, a) __attribute__((format(printf, f, a)))
+#define PG_NONNULL(...) __attribute__((nonnull(__VA_ARGS__)))
+#else
+#define PG_CHECKED
+#define PG_PRINTF(f, a)
+#define PG_NONNULL(...)
+#endif
+
+/* Same numbers as ptxgen_status (ptxgen.h); api.c asserts it. */
+typedef enum pg_status {
+    PG_OK = 0,
+    PG_E_NOMEM = 1,
+    PG_E_PARSE = 2,
+    PG_E_INVALID = 3,
+    PG_E_UNSUPPORTED = 4,
+    PG_E_RESOURCE = 5,
+    PG_E_MISUSE = 6,
+    PG_E_INTERNAL = 7
+} pg_status;
+
+/* Propagates the first failure. Everything lives in arenas, so an early return never leaks. */
+#define PG_TRY(expr)               \
+    do {                           \
+        pg_status try_s_ = (expr); \
+        if (try_s_ != PG_OK) {     \
+            return try_s_;         \
+        }                          \
+    } while (0)
+
+#define PG_COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+/* A borrowed run of bytes; not NUL-terminated unless its owner says so. */
+typedef struct pg_str {
+    const char *ptr;
+    size_t len;
+} pg_str;
+
+/* Text of a string literal. */
+#define PG_STR(literal) ((pg_str){(literal), sizeof(literal) - 1})
+/* The two arguments that "%.*s" wants. */
+#define PG_STR_ARG(s) (int)(s).len, (s).ptr
+
+pg_str pg_str_of(const char *nul_terminated); /* NULL gives the empty string */
+bool pg_str_eq(pg_str a, pg_str b);
+bool pg_str_is(pg_str a, const char *nul_terminated);
+int pg_str_cmp(pg_str a, pg_str b); /* bytewise order: <0, 0, >0 */
+bool pg_str_starts(pg_str s, pg_str prefix);
+pg_str pg_str_sub(pg_str s, size_t from, size_t to); /* clamped to s */
+
+/* Checked sizes: false on overflow, *out untouched. */
+PG_CHECKED bool pg_size_mul(size_t a, size_t b, size_t *out);
+PG_CHECKED bool pg_size_add(size_t a, size_t b, size_t *out);
+
+/* Bits. All are total: ctz and log2 of 0 give 64 and 0. */
+uint32_t pg_ctz(uint64_t x);
+uint32_t pg_clz(uint64_t x); /* of 64 bits; 64 for 0 */
+uint32_t pg_popcount(uint64_t x);
+uint32_t pg_log2(uint64_t x); /* floor */
+bool pg_is_pow2(uint64_t x);  /* false for 0 */
+uint64_t pg_hash(const void *bytes, size_t n);
+uint64_t pg_hash_mix(uint64_t h, uint64_t x);
+
+/* Small-float conversions on bit patterns, round to nearest even, NaN stays NaN (quiet), used by
+ * the constant folder, the interpreter and tools. Exact, independent of the host's rounding mode
+ * for the pattern work itself. */
+uint16_t pg_f32_to_f16(float x);
+float pg_f16_to_f32(uint16_t bits);
+uint16_t pg_f64_to_f16(double x); /* one rounding */
+uint16_t pg_f32_to_bf16(float x);
+uint16_t pg_f64_to_bf16(double x); /* one rounding */
+float pg_bf16_to_f32(uint16_t bits);
+uint32_t pg_f32_bits(float x);
+float pg_f32_of_bits(uint32_t bits);
+uint64_t pg_f64_bits(double x);
+double pg_f64_of_bits(uint64_t bits);
+
+/* Text to number, without locale. The whole of `s` must be the number. */
+PG_CHECKED bool pg_parse_u64(pg_str s, uint64_t *out); /* decimal or 0x; false on overflow */
+PG_CHECKED bool pg_parse_i64(pg_str s, int64_t *out);  /* optional sign; accepts -2^63..2^63-1 */
+PG_CHECKED bool
+pg_parse_f64(pg_str s, double *out); /* decimal, exactly rounded; inf, nan; 0f/0d bit patterns */
+
+#endif

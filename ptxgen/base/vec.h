@@ -1,0 +1,34 @@
+/* vec.h: growing arrays that live in an arena (old storage is left to the arena: at most 2x).
+ *
+ *   typedef PG_VEC(uint32_t) pg_vec_u32;
+ *   pg_vec_u32 v = {0};
+ *   if (!pg_vec_push(arena, &v, 7u)) { ... out of memory, v unchanged ... }
+ *   for (uint32_t i = 0; i < v.n; i++) use(v.at[i]);
+ */
+#ifndef PG_BASE_VEC_H
+#define PG_BASE_VEC_H
+
+#include "base/arena.h"
+
+#define PG_VEC(type)     \
+    struct {             \
+        type *at;        \
+        uint32_t n, cap; \
+    }
+
+/* Makes room for `more` further items; false when out of memory or beyond 2^31 items. */
+bool pg_vec_grow(pg_arena *a, void **at, uint32_t n, uint32_t *cap, uint32_t more,
+                 size_t item_size);
+
+#define pg_vec_reserve(arena, v, more) \
+    pg_vec_grow((arena), (void **)&(v)->at, (v)->n, &(v)->cap, (more), sizeof *(v)->at)
+/* True on success. Evaluates `item` once. */
+#define pg_vec_push(arena, v, item)                                                          \
+    (((v)->n < (v)->cap || pg_vec_reserve(arena, v, 1)) ? ((v)->at[(v)->n++] = (item), true) \
+                                                        : false)
+
+typedef PG_VEC(uint32_t) pg_vec_u32;
+typedef PG_VEC(uint64_t) pg_vec_u64;
+typedef PG_VEC(pg_str) pg_vec_str;
+
+#endif
