@@ -1,0 +1,215 @@
+/* Memory: arenas under failing allocators, vectors, maps against a plain array, interning. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/intern.h"
+#include "base/map.h"
+#include "base/vec.h"
+
+/* Fails at the fail_at-th request for memory (from 1; 0 never); counts what is live. */
+typedef struct failing {
+    size_t fail_at, n, live_bytes;
+} failing;
+
+static void *resize_failing(void *user, void *block, size_t old_size, size_t new_size)
+{
+    failing *f = user;
+    if (new_size != 0 && ++f->n == f->fail_at) {
+        return NULL;
+    }
+    f->live_bytes += new_size - old_size;
+    if (new_size == 0) {
+        free(block);
+        return NULL;
+    }
+    return realloc(block, new_size);
+}
+
+static pg_alloc failing_alloc(failing *f)
+{
+    return (pg_alloc){f, resize_failing};
+}
+
+Test(base_mem, arena_survives_failure_of_every_request)
+{
+    for (size_t k = 1;; k++) {
+        failing f = {.fail_at = k};
+        pg_arena a;
+        pg_arena_init(&a, failing_alloc(&f));
+        size_t n_good = 0;
+        for (size_t i = 0; i < 20000; i++) {
+            unsigned char *p = pg_arena_get(&a, 1 + i % 700, 1);
+            if (p != NULL) {
+                cr_assert_eq((uintptr_t)p % _Alignof(max_align_t), 0);
+                cr_assert_eq(p[0] | p[i % 700], 0);
+                memset(p, 0xFF, 1 + i % 700);
+                n_good++;
+            }
+        }
+        bool is_oom = pg_arena_status(&a) != PG_OK;
+        cr_assert_eq(is_oom, n_good < 20000);
+        pg_arena_fini(&a);
+        cr_assert_eq(f.live_bytes, 0);
+        if (!is_oom) {
+            cr_assert_gt(k, 5);
+            return;
+        }
+    }
+}
+
+Test(base_mem, arena_oom_is_sticky_until_fini)
+{
+    failing f = {.fail_at = 1};
+    pg_arena a;
+    pg_arena_init(&a, failing_alloc(&f));
+    cr_assert_null(pg_arena_get(&a, 8, 1));
+    cr_assert_null(pg_arena_get(&a, 8, 1));
+    cr_assert_eq(pg_arena_status(&a), PG_E_NOMEM);
+    pg_arena_fini(&a);
+    cr_assert_not_null(pg_arena_get(&a, 8, 1));
+    cr_assert_null(pg_arena_get(&a, SIZE_MAX / 2, 3));
+    cr_assert_null(pg_arena_get(&a, 8, 1));
+    pg_arena_fini(&a);
+    cr_assert_eq(f.live_bytes, 0);
+}
+
+Test(base_mem, arena_marks_nest)
+{
+    failing f = {0};
+    pg_arena a;
+    pg_arena_init(&a, failing_alloc(&f));
+    pg_arena_mark empty = pg_arena_mark_get(&a);
+    char *kept = pg_arena_copy(&a, "kept", 5);
+    pg_arena_mark mark = pg_arena_mark_get(&a);
+    size_t used = a.used;
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 1000; i++) {
+            memset(pg_arena_get(&a, 64, 3), 0xAA, 192);
+        }
+        pg_arena_release(&a, mark);
+        cr_assert_eq(a.used, used);
+        const char *again = pg_arena_get(&a, 16, 1);
+        cr_assert_eq(again[0], 0);
+        cr_assert_str_eq(kept, "kept");
+        pg_arena_release(&a, mark);
+    }
+    cr_assert_geq(a.peak, 192000);
+    pg_arena_release(&a, empty);
+    cr_assert_eq(f.live_bytes, 0);
+    cr_assert_not_null(pg_arena_get(&a, 0, 0));
+    pg_str s = pg_arena_str(&a, (pg_str){"ab\0cd", 5});
+    cr_assert(s.len == 5 && s.ptr[5] == '\0' && memcmp(s.ptr, "ab\0cd", 5) == 0);
+    pg_arena_fini(&a);
+}
+
+Test(base_mem, vec_keeps_items_while_growing)
+{
+    pg_arena a;
+    pg_arena_init(&a, pg_alloc_default());
+    pg_vec_u32 v = {0};
+    for (uint32_t i = 0; i < 100000; i++) {
+        cr_assert(pg_vec_push(&a, &v, i * 3));
+    }
+    for (uint32_t i = 0; i < v.n; i++) {
+        cr_assert_eq(v.at[i], i * 3);
+    }
+    cr_assert_not(pg_vec_reserve(&a, &v, UINT32_MAX));
+    cr_assert_eq(v.n, 100000);
+    pg_arena_fini(&a);
+}
+
+enum { N_KEYS = 500 };
+
+/* Random puts, gets and truncations; `model` holds (key, value) in insertion order. */
+Test(base_mem, map_agrees_with_a_plain_array)
+{
+    pg_arena a;
+    pg_arena_init(&a, pg_alloc_default());
+    pg_map by_number;
+    pg_map by_text;
+    pg_map_init(&by_number, &a);
+    pg_map_init(&by_text, &a);
+    struct {
+        uint32_t key, value;
+    } model[N_KEYS];
+    char names[N_KEYS][8];
+    for (int i = 0; i < N_KEYS; i++) {
+        (void)snprintf(names[i], sizeof names[i], "k%d", i);
+    }
+    uint32_t n = 0;
+    srand(1);
+    for (int step = 0; step < 60000; step++) {
+        uint32_t key = (uint32_t)rand() % N_KEYS;
+        uint32_t at = 0;
+        while (at < n && model[at].key != key) {
+            at++;
+        }
+        int what = rand() % 100;
+        if (what == 0) {
+            n = (uint32_t)rand() % (n + 1);
+            pg_map_truncate(&by_number, n);
+            pg_map_truncate(&by_text, n);
+        } else if (what < 50) {
+            model[at].key = key;
+            model[at].value = (uint32_t)step;
+            n += at == n;
+            cr_assert(pg_map_put(&by_number, (uint64_t)key << 40, (uint32_t)step));
+            cr_assert(pg_map_put_str(&by_text, pg_str_of(names[key]), (uint32_t)step));
+        } else {
+            const uint32_t *x = pg_map_get(&by_number, (uint64_t)key << 40);
+            const uint32_t *y = pg_map_get_str(&by_text, pg_str_of(names[key]));
+            cr_assert_eq(x != NULL, at < n);
+            cr_assert_eq(y != NULL, at < n);
+            cr_assert(x == NULL || (*x == model[at].value && *y == model[at].value));
+        }
+        cr_assert_eq(by_number.n, n);
+        cr_assert_eq(by_text.n, n);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        cr_assert_eq(by_number.entries[i].key, (uint64_t)model[i].key << 40);
+        cr_assert(pg_str_is(by_text.entries[i].text, names[model[i].key]));
+    }
+    pg_arena_fini(&a);
+}
+
+Test(base_mem, intern_gives_one_id_per_text)
+{
+    pg_arena a;
+    pg_arena_init(&a, pg_alloc_default());
+    pg_interner in;
+    pg_interner_init(&in, &a);
+    cr_assert_eq(pg_intern(&in, PG_STR("")).id, 0);
+    cr_assert_eq(pg_intern_find(&in, PG_STR("x")).id, 0);
+    char text[16];
+    for (uint32_t round = 0; round < 2; round++) {
+        for (uint32_t i = 0; i < 3000; i++) {
+            (void)snprintf(text, sizeof text, "name%u", (unsigned)i);
+            cr_assert_eq(pg_intern(&in, pg_str_of(text)).id, i + 1);
+        }
+    }
+    cr_assert_str_eq(pg_sym_text(&in, (pg_sym){8}).ptr, "name7");
+    cr_assert_eq(pg_sym_text(&in, (pg_sym){0}).len, 0);
+    cr_assert_eq(pg_sym_text(&in, (pg_sym){999999}).len, 0);
+    pg_arena_fini(&a);
+}
+
+Test(base_mem, intern_under_failure)
+{
+    for (size_t k = 1; k < 40; k++) {
+        failing f = {.fail_at = k};
+        pg_arena a;
+        pg_arena_init(&a, failing_alloc(&f));
+        pg_interner in;
+        pg_interner_init(&in, &a);
+        char text[16];
+        for (uint32_t i = 0; i < 2000; i++) {
+            (void)snprintf(text, sizeof text, "n%u", (unsigned)i);
+            pg_sym s = pg_intern(&in, pg_str_of(text));
+            cr_assert(s.id == 0 ? a.is_oom : pg_str_is(pg_sym_text(&in, s), text));
+        }
+        pg_arena_fini(&a);
+        cr_assert_eq(f.live_bytes, 0);
+    }
+}

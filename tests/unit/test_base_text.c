@@ -1,0 +1,138 @@
+/* Text: the buffer and its formats, JSON, diagnostics. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/diag.h"
+
+#define CHECK_FORMAT(...)                                 \
+    do {                                                  \
+        char want_[256];                                  \
+        (void)snprintf(want_, sizeof want_, __VA_ARGS__); \
+        pg_strbuf_clear(&b);                              \
+        pg_putf(&b, __VA_ARGS__);                         \
+        cr_assert_str_eq(b.ptr, want_);                   \
+    } while (0)
+
+Test(base_text, formats_like_printf)
+{
+    pg_strbuf b;
+    pg_strbuf_init(&b, pg_alloc_default());
+    CHECK_FORMAT("%d %i %u", -5, 2147483647, 4000000000u);
+    CHECK_FORMAT("[%5d] [%-5d] [%05d] [%d]", -42, -42, -42, -2147483647 - 1);
+    CHECK_FORMAT("%x %X %04x %08X", 0xbeefu, 0xbeefu, 0xabu, 0xabu);
+    CHECK_FORMAT("%lld %llu %llx %ld %lu %zu", -9223372036854775807LL, 18446744073709551615ULL,
+                 0xFFFFFFFFFFFFFFFFULL, -7L, 7UL, (size_t)99);
+    CHECK_FORMAT("%c|%s|%10s|%-10s|%.3s|%.*s|%%", 'x', "abc", "abc", "abc", "abcdef", 2, "xyz");
+    CHECK_FORMAT("%s", "");
+    pg_strbuf_fini(&b);
+}
+
+Test(base_text, json_escapes)
+{
+    pg_strbuf b;
+    pg_strbuf_init(&b, pg_alloc_default());
+    pg_put_json(&b, PG_STR("a\"b\\c\n\t\x01 \xC3\xA9 \xFF \xC0\x80 \xED\xA0\x80 \xE2\x82"));
+    cr_assert_str_eq(b.ptr, "\"a\\\"b\\\\c\\n\\t\\u0001 \xC3\xA9 \\ufffd \\ufffd\\ufffd "
+                            "\\ufffd\\ufffd\\ufffd \\ufffd\\ufffd\"");
+    pg_strbuf_fini(&b);
+}
+
+static void *resize_never(void *user, void *block, size_t old_size, size_t new_size)
+{
+    (void)user;
+    (void)block;
+    (void)old_size;
+    (void)new_size;
+    return NULL;
+}
+
+Test(base_text, buffer_without_memory_is_empty_and_says_so)
+{
+    pg_strbuf b;
+    pg_strbuf_init(&b, (pg_alloc){NULL, resize_never});
+    pg_put(&b, "x");
+    pg_putf(&b, "%d", 3);
+    pg_put_f64(&b, 1.5);
+    pg_put_f32(&b, 1.5f);
+    cr_assert_eq(pg_strbuf_status(&b), PG_E_NOMEM);
+    cr_assert_eq(pg_strbuf_str(&b).len, 0);
+    pg_strbuf_fini(&b);
+}
+
+Test(base_text, strings)
+{
+    cr_assert_lt(pg_str_cmp(PG_STR("ab"), PG_STR("abc")), 0);
+    cr_assert_gt(pg_str_cmp(PG_STR("b"), PG_STR("abc")), 0);
+    cr_assert_eq(pg_str_cmp(PG_STR(""), pg_str_of(NULL)), 0);
+    cr_assert(pg_str_starts(PG_STR("abc"), PG_STR("ab")));
+    cr_assert_not(pg_str_starts(PG_STR("a"), PG_STR("ab")));
+    cr_assert(pg_str_is(pg_str_sub(PG_STR("hello"), 1, 3), "el"));
+    cr_assert(pg_str_is(pg_str_sub(PG_STR("hello"), 4, 99), "o"));
+    cr_assert(pg_str_is(pg_str_sub(PG_STR("hello"), 9, 3), ""));
+}
+
+Test(base_text, the_65th_error_is_counted_not_kept)
+{
+    pg_arena a;
+    pg_arena_init(&a, pg_alloc_default());
+    pg_diags d;
+    pg_diags_init(&d, &a, pg_alloc_default());
+    for (uint32_t i = 0; i < 100; i++) {
+        cr_assert_eq(pg_diag_add(&d, PG_D_NOTE, (pg_loc){1, 1}, "n"), PG_OK);
+    }
+    cr_assert_eq(pg_diags_status(&d), PG_OK);
+    for (uint32_t i = 0; i < 100; i++) {
+        cr_assert_eq(pg_diag_add(&d, PG_D_INTERNAL, (pg_loc){200 - i, 1}, "f", 1, "w"),
+                     PG_E_INTERNAL);
+    }
+    cr_assert_eq(d.n, 2 * PG_MAX_DIAGS);
+    cr_assert_eq(d.n_errors, 100);
+    cr_assert_eq(d.n_dropped, 200 - 2 * PG_MAX_DIAGS);
+    cr_assert_eq(pg_diags_status(&d), PG_E_INTERNAL);
+    pg_diags_sort(&d);
+    for (uint32_t i = 1; i < d.n; i++) {
+        cr_assert_leq(d.at[i - 1].loc.line, d.at[i].loc.line);
+    }
+    pg_arena_fini(&a);
+}
+
+Test(base_text, diagnostics_print_with_place_help_and_caret)
+{
+    pg_arena a;
+    pg_arena_init(&a, pg_alloc_default());
+    pg_diags d;
+    pg_diags_init(&d, &a, pg_alloc_default());
+    cr_assert_eq(pg_diag_internal(&d, "../x/y.c", 12, "oh"), PG_E_INTERNAL);
+    d.at[0].loc = (pg_loc){2, 3};
+    pg_strbuf b;
+    pg_strbuf_init(&b, pg_alloc_default());
+    pg_diag_print(&b, &d.at[0], PG_STR("in.ptir"), PG_STR("one\n\ttwo\x1b\r\nthree"));
+    cr_assert_str_eq(b.ptr, "in.ptir:2:3: error: PG9000 defect of ptxgen at y.c:12: oh\n"
+                            "help: please report this with the input that caused it\n"
+                            "  \ttwo?\n  \t ^\n");
+    pg_strbuf_clear(&b);
+    d.at[0].loc = (pg_loc){0, 0};
+    pg_diag_print(&b, &d.at[0], PG_STR(""), PG_STR("text"));
+    cr_assert(pg_str_starts(pg_strbuf_str(&b), PG_STR("error: PG9000 ")));
+    pg_strbuf_clear(&b);
+    d.at[0].loc = (pg_loc){77, 5};
+    pg_diag_print(&b, &d.at[0], PG_STR("f"), PG_STR("text"));
+    cr_assert_null(strchr(b.ptr, '^'));
+    pg_strbuf_fini(&b);
+    pg_arena_fini(&a);
+}
+
+Test(base_text, rows_of_the_table_are_sorted_and_complete)
+{
+    for (int i = 1; i < PG_D_COUNT; i++) {
+        const pg_diag_info *info = &pg_diag_infos[i];
+        cr_assert_gt(info->number, pg_diag_infos[i - 1].number, "PG%04d", info->number);
+        cr_assert_not_null(info->text);
+        cr_assert_not_null(info->help);
+        cr_assert_eq(info->severity == PG_SEV_ERROR, info->status != PG_OK, "PG%04d", info->number);
+        cr_assert(info->severity != PG_SEV_ERROR || info->help[0] != '\0', "PG%04d has no help",
+                  info->number);
+    }
+}
