@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -40,8 +41,13 @@ def tidy_one(name, build):
                        cwd=repo.ROOT, capture_output=True, text=True, check=False)
     if r.returncode == 0:
         return []
-    lines = [x for x in r.stdout.splitlines() if ": error:" in x or ": warning:" in x]
-    return [x.replace(str(repo.ROOT) + os.sep, "") for x in lines] or [name + ": " + r.stderr]
+    found = []
+    for x in r.stdout.splitlines():
+        m = re.match(r"(\S+?):(\d+:\d+: (error|warning):.*)", x)
+        if m:
+            path = os.path.normpath(os.path.join(build, m.group(1)))
+            found.append(f"{os.path.relpath(path, repo.ROOT)}:{m.group(2)}")
+    return found or [name + ": " + r.stderr]
 
 
 class Cache:

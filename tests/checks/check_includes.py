@@ -49,6 +49,8 @@ def check_layers(name):
     for line, is_system, spelled in repo.includes(name):
         where = f"{name}:{line}:"
         path = repo.resolve(name, spelled)
+        if path is None and "ptxgen/include/" + spelled in PUBLIC:
+            path = "ptxgen/include/" + spelled
         if path is None:
             if not is_system:
                 found.append(f"{where} \"{spelled}\" is no file of the project")
