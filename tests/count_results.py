@@ -74,7 +74,8 @@ def main():
                 row[i] += n
                 total[i] += n
             row[3] += test["duration"]
-            lines = [x for x in text.splitlines() if x.strip()]
+            lines = [x for x in text.splitlines()
+                     if x.strip() and not x.startswith(("[RUN ]", "[PASS]"))]
             if counts[1]:
                 print(f"---- {name}: {suite}/{test['name']}: {test['result']}"
                       f" (exit {test['returncode']})")
