@@ -32,18 +32,16 @@ extern "C" {
 typedef struct ptxgen_ctx ptxgen_ctx;       /* opaque: allocator, interned types and names */
 typedef struct ptxgen_result ptxgen_result; /* opaque: texts, facts and diagnostics of one call */
 
-typedef enum ptxgen_status { /* numbers are fixed for ever; new ones are appended */
-                             PTXGEN_OK = 0,
-                             PTXGEN_E_NOMEM = 1,
-                             PTXGEN_E_PARSE = 2, /* the text is not tile IR, or not PTX */
-                             PTXGEN_E_INVALID =
-                                 3, /* the IR breaks a rule of the verifier, or a run went wrong */
-                             PTXGEN_E_UNSUPPORTED =
-                                 4, /* valid, but not on this target or not in this version */
-                             PTXGEN_E_RESOURCE =
-                                 5,               /* shared memory, barriers or registers run out */
-                             PTXGEN_E_MISUSE = 6, /* bad argument to this interface */
-                             PTXGEN_E_INTERNAL = 7 /* a defect of ptxgen; please report */
+/* Numbers are fixed for ever; new ones are appended. */
+typedef enum ptxgen_status {
+    PTXGEN_OK = 0,
+    PTXGEN_E_NOMEM = 1,
+    PTXGEN_E_PARSE = 2,       /* the text is not tile IR, or not PTX */
+    PTXGEN_E_INVALID = 3,     /* the IR breaks a rule of the verifier, or a run went wrong */
+    PTXGEN_E_UNSUPPORTED = 4, /* valid, but not on this target or not in this version */
+    PTXGEN_E_RESOURCE = 5,    /* shared memory, barriers or registers run out */
+    PTXGEN_E_MISUSE = 6,      /* bad argument to this interface */
+    PTXGEN_E_INTERNAL = 7     /* a defect of ptxgen; please report */
 } ptxgen_status;
 
 /* A run of bytes. Given to the library: need not end in NUL, {NULL, 0} is empty. Returned by it:
@@ -88,7 +86,8 @@ PTXGEN_API void ptxgen_ctx_destroy(ptxgen_ctx *ctx_or_null);
 
 /* ---- compiling ------------------------------------------------------------------------------ */
 
-typedef struct ptxgen_setting { /* a compile-time constant: NAME=VALUE */
+/* A compile-time constant: NAME=VALUE. */
+typedef struct ptxgen_setting {
     ptxgen_str name, value;
 } ptxgen_setting;
 
@@ -103,15 +102,17 @@ typedef enum ptxgen_verify {
     PTXGEN_VERIFY_EACH = 1 /* also after every pass */
 } ptxgen_verify;
 
-enum { /* ptxgen_options.checks: extra work that must change nothing, between passes */
-       PTXGEN_CHECK_ROUNDTRIP = 1, /* print and parse again */
-       PTXGEN_CHECK_CLONE = 2,     /* replace the module by its copy */
-       PTXGEN_CHECK_TWICE = 4      /* run each pass a second time: it must report no change */
+/* ptxgen_options.checks: extra work between passes that must change nothing. */
+enum {
+    PTXGEN_CHECK_ROUNDTRIP = 1, /* print and parse again */
+    PTXGEN_CHECK_CLONE = 2,     /* replace the module by its copy */
+    PTXGEN_CHECK_TWICE = 4      /* run each pass a second time: it must report no change */
 };
 
-enum {                          /* ptxgen_options.flags */
-       PTXGEN_LIMIT_PASSES = 1, /* pass_limit holds */
-       PTXGEN_ANNOTATE = 2      /* comments in the PTX that name IR lines */
+/* ptxgen_options.flags */
+enum {
+    PTXGEN_LIMIT_PASSES = 1, /* pass_limit holds */
+    PTXGEN_ANNOTATE = 2      /* comments in the PTX that name IR lines */
 };
 
 typedef struct ptxgen_options {

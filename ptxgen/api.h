@@ -1,0 +1,68 @@
+/* api.h: what stands behind the opaque public types, and the steps of a compile. */
+#ifndef PG_API_H
+#define PG_API_H
+
+#include <ptxgen.h>
+
+#include "base/diag.h"
+#include "ir/ir.h"
+#include "sched/pass.h"
+
+/* Types and names of the IR are shared by all modules of a context. They are dropped, to be built
+ * anew, when no module uses them and memory had run out or they have grown large. */
+struct ptxgen_ctx {
+    pg_alloc alloc;
+    pg_ctx ir;
+    bool has_ir;
+    uint32_t n_modules; /* live modules that belong to callers */
+};
+
+typedef struct pg_entry_facts {
+    pg_str name;
+    pg_str manifest;
+} pg_entry_facts;
+
+struct ptxgen_result {
+    pg_alloc alloc;
+    pg_arena arena; /* diagnostics, entries, pass statistics, the PTX object model */
+    pg_diags diags;
+    pg_strbuf ptx;
+    pg_strbuf ir;
+    pg_str target;
+    pg_entry_facts *entries;
+    uint32_t n_entries;
+    pg_pass_stat *passes;
+    uint32_t n_passes;
+    ptxgen_stats stats;
+    ptxgen_status status;
+};
+
+static inline pg_str pg_str_in(ptxgen_str s)
+{
+    return s.ptr == NULL ? PG_STR("") : (pg_str){s.ptr, s.len};
+}
+
+static inline ptxgen_str pg_str_out(pg_str s)
+{
+    return (ptxgen_str){s.ptr == NULL ? "" : s.ptr, s.ptr == NULL ? 0 : s.len};
+}
+
+/* Makes the context ready for one more module; NOMEM leaves it as it was. */
+pg_status pg_ctx_prepare(ptxgen_ctx *ctx);
+/* NULL when out of memory. */
+ptxgen_result *pg_result_new(const ptxgen_ctx *ctx);
+/* Ends a call: sorts diagnostics, settles the status, gives the result out. */
+ptxgen_status pg_result_finish(ptxgen_result *r, pg_status status, ptxgen_result **out);
+
+/* options.c: copies what the caller's struct_size covers over defaults, and reports values that
+ * mean nothing. */
+pg_status pg_options_read(const ptxgen_options *given_or_null, pg_diags *diags,
+                          ptxgen_options *out);
+/* The pass manager's view of them. */
+void pg_options_for_passes(const ptxgen_options *options, pg_pass_options *out);
+
+/* compile.c: parse, verify, passes, emission, manifests, into an empty result. */
+pg_status pg_compile_text(ptxgen_ctx *ctx, pg_str text, const ptxgen_options *options,
+                          ptxgen_result *r);
+
+#endif

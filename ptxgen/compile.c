@@ -1,0 +1,174 @@
+/* The driver: text -> module -> verified -> passes -> PTX object model -> text and manifests.
+ *
+ * I1  A status other than PG_OK has an error in the result's diagnostics, or is NOMEM.
+ * I2  The module is destroyed on every path; what the result keeps is copied out of it. */
+#include "emit/lower.h"
+#include "emit/ptx.h"
+
+#include "api.h"
+
+typedef struct driver {
+    const ptxgen_options *options;
+    ptxgen_result *result;
+    pg_module *module;
+    uint64_t began_ns;
+} driver;
+
+static uint64_t now_ns(const driver *d)
+{
+    return d->options->clock_ns == NULL ? 0 : d->options->clock_ns(d->options->clock_user);
+}
+
+/* Time since the call before; `total` grows by it. */
+static uint64_t lap(driver *d)
+{
+    uint64_t now = now_ns(d);
+    uint64_t ns = now - d->began_ns;
+    d->began_ns = now;
+    d->result->stats.total_ns += ns;
+    return ns;
+}
+
+static uint64_t count_ops(const pg_module *m)
+{
+    uint64_t n = 0;
+    for (const pg_kernel *k = m->kernels; k != NULL; k = k->next) {
+        n += k->n_insts;
+    }
+    return n;
+}
+
+static void note_memory(driver *d)
+{
+    uint64_t bytes = d->result->arena.peak + (d->module == NULL ? 0 : d->module->arena.peak);
+    if (bytes > d->result->stats.arena_bytes) {
+        d->result->stats.arena_bytes = bytes;
+    }
+}
+
+static pg_status note_entries(driver *d)
+{
+    ptxgen_result *r = d->result;
+    const pg_interner *syms = &d->module->ctx->syms;
+    r->target = pg_arena_str(&r->arena, pg_sym_text(syms, d->module->target));
+    for (const pg_kernel *k = d->module->kernels; k != NULL; k = k->next) {
+        r->n_entries++;
+    }
+    r->entries = PG_NEWS(&r->arena, pg_entry_facts, r->n_entries);
+    if (r->entries == NULL) {
+        r->n_entries = 0;
+        return PG_E_NOMEM;
+    }
+    uint32_t i = 0;
+    for (const pg_kernel *k = d->module->kernels; k != NULL; k = k->next) {
+        r->entries[i].manifest = PG_STR("");
+        r->entries[i++].name = pg_arena_str(&r->arena, pg_sym_text(syms, k->name));
+    }
+    return pg_arena_status(&r->arena);
+}
+
+/* The language has no settings of its own yet; those of library kernels are used up in building. */
+static pg_status refuse_settings(const driver *d)
+{
+    for (size_t i = 0; i < d->options->n_settings; i++) {
+        pg_str name = pg_str_in(d->options->settings[i].name);
+        (void)pg_diag_add(&d->result->diags, PG_D_API_SETTING, (pg_loc){0, 0}, PG_STR_ARG(name));
+    }
+    return pg_diags_status(&d->result->diags);
+}
+
+static pg_status front(driver *d, pg_ctx *ctx, pg_str text)
+{
+    ptxgen_result *r = d->result;
+    PG_TRY(pg_parse(ctx, text, &r->diags, &d->module));
+    r->stats.n_ops = count_ops(d->module);
+    r->stats.parse_ns = lap(d);
+    PG_TRY(refuse_settings(d));
+    pg_str target = pg_str_in(d->options->target);
+    if (target.len != 0) {
+        PG_TRY(pg_module_set_target(d->module, target, (pg_loc){0, 0}));
+    }
+    PG_TRY(note_entries(d));
+    pg_status status = pg_verify(d->module, 0);
+    r->stats.verify_ns = lap(d);
+    return status;
+}
+
+static pg_status run_passes(driver *d, bool *stopped)
+{
+    ptxgen_result *r = d->result;
+    pg_pass_options options;
+    pg_options_for_passes(d->options, &options);
+    pg_module *after = d->module;
+    pg_status status =
+        pg_passes_run(d->module, &options, &r->arena, &after, &r->passes, &r->n_passes, stopped);
+    d->module = after;
+    r->stats.passes_ns = lap(d);
+    PG_TRY(status);
+    pg_print(&r->ir, d->module);
+    return pg_strbuf_status(&r->ir);
+}
+
+static pg_status make_manifests(driver *d)
+{
+    ptxgen_result *r = d->result;
+    pg_strbuf text;
+    pg_strbuf_init(&text, r->alloc);
+    pg_status status = PG_OK;
+    uint32_t i = 0;
+    for (const pg_kernel *k = d->module->kernels; k != NULL && status == PG_OK; k = k->next) {
+        pg_strbuf_clear(&text);
+        status = pg_manifest(&text, d->module, k, &r->diags);
+        if (status == PG_OK) {
+            status = pg_strbuf_status(&text);
+        }
+        r->entries[i++].manifest = pg_arena_str(&r->arena, pg_strbuf_str(&text));
+    }
+    pg_strbuf_fini(&text);
+    return status == PG_OK ? pg_arena_status(&r->arena) : status;
+}
+
+static pg_status emit(driver *d)
+{
+    ptxgen_result *r = d->result;
+    if ((d->module->props & PG_PROP_LAID_OUT) == 0) {
+        return pg_diag_add(&r->diags, PG_D_API_NEEDS_LAYOUTS, (pg_loc){0, 0});
+    }
+    pg_lower_options options = {.annotate = (d->options->flags & PTXGEN_ANNOTATE) != 0};
+    pg_ptx_module *ptx = NULL;
+    PG_TRY(pg_lower(d->module, &options, &r->arena, &r->diags, &ptx));
+    pg_ptx_write(&r->ptx, ptx);
+    PG_TRY(pg_strbuf_status(&r->ptx));
+    PG_TRY(make_manifests(d));
+    r->stats.ptx_bytes = r->ptx.len;
+    r->stats.emit_ns = lap(d);
+    return PG_OK;
+}
+
+static pg_status drive(driver *d, pg_ctx *ctx, pg_str text)
+{
+    bool stopped = false;
+    PG_TRY(front(d, ctx, text));
+    if (d->options->emit == PTXGEN_EMIT_NONE) {
+        return PG_OK;
+    }
+    PG_TRY(run_passes(d, &stopped));
+    if (stopped || d->options->emit == PTXGEN_EMIT_IR) {
+        return PG_OK;
+    }
+    return emit(d);
+}
+
+pg_status pg_compile_text(ptxgen_ctx *ctx, pg_str text, const ptxgen_options *options,
+                          ptxgen_result *r)
+{
+    driver d = {.options = options, .result = r};
+    d.began_ns = now_ns(&d);
+    pg_status status = drive(&d, &ctx->ir, text);
+    if (status == PG_OK) {
+        status = pg_arena_status(&ctx->ir.arena);
+    }
+    note_memory(&d);
+    pg_module_destroy(d.module);
+    return status;
+}
