@@ -52,6 +52,20 @@ static const diag_row diag_rows[] = {
 #include "base/diags.def"
 };
 
+typedef struct isa_row {
+    const char *opcode, *modifiers, *operands, *version, *sm, *doc;
+} isa_row;
+static const isa_row isa_rows[] = {
+#define ISA(id, opcode, modifiers, operands, version, sm, features, doc) \
+    {opcode, #modifiers, operands, NAME(version), NAME(sm), doc},
+#include "emit/ptx_isa.def"
+};
+
+static const char *const executed[] = {
+#define EXEC(opcode, decoder) opcode,
+#include "tools/exec/exec_ops.def"
+};
+
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
 /* What a code of a table is called for a reader. */
@@ -309,6 +323,50 @@ static void print_diags(void)
     }
 }
 
+/* Code in a cell; of pasted strings, what stands between the quotes, and the names of macros. */
+static void put_code(const char *s)
+{
+    if (*s != '"') {
+        putchar(' ');
+    }
+    for (; *s; s++) {
+        if (*s == '|') {
+            putchar('\\');
+        }
+        if (*s != '"') {
+            putchar(*s);
+        }
+    }
+}
+
+static void print_isa(void)
+{
+    printf("# PTX instructions\n\n");
+    printf(made, "emit/ptx_isa.def and tools/exec/exec_ops.def");
+    printf("Forms that ptxgen writes, reads and checks. `(a|b)`: one of them; `[x]`: may be left "
+           "out; `:T` names the type that\noperands refer to; words in capitals are sets that "
+           "emit/ptx_isa.c spells out. `run`: the executor has the opcode.\n\n");
+    printf("| instruction | operands | PTX | sm | run | meaning |\n");
+    printf("| --- | --- | --- | --- | --- | --- |\n");
+    for (size_t i = 0; i < COUNT(isa_rows); i++) {
+        const isa_row *row = &isa_rows[i];
+        bool is_executed = false;
+        for (size_t k = 0; k < COUNT(executed) && !is_executed; k++) {
+            is_executed = strcmp(executed[k], row->opcode) == 0;
+        }
+        size_t length = strlen(row->version);
+        printf("| `%s", row->opcode);
+        put_code(row->modifiers);
+        printf("` | ");
+        put_cell(row->operands);
+        printf(" | %.*s.%s | %s | %s | ", (int)(length - 1), row->version,
+               row->version + length - 1, strcmp(row->sm, "0") != 0 ? row->sm : "",
+               is_executed ? "yes" : "");
+        put_cell(row->doc);
+        printf(" |\n");
+    }
+}
+
 static const struct document {
     const char *name;
     void (*print)(void);
@@ -316,6 +374,7 @@ static const struct document {
     {"diagnostics.md", print_diags},
     {"ops.md", print_ops},
     {"passes.md", print_passes},
+    {"ptx-isa.md", print_isa},
 };
 
 int main(int argc, char **argv)
