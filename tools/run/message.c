@@ -1,0 +1,107 @@
+#include "tools/run/message.h"
+
+#include <string.h>
+
+#include "base/diag.h"
+
+enum { LONGEST_EXCERPT = 240 };
+
+static const char *color_of(const run_msgs *m, const char *severity)
+{
+    if (!m->has_color) {
+        return "";
+    }
+    return severity[0] == 'e' ? "\033[1;31m" : severity[0] == 'w' ? "\033[1;35m" : "\033[1;36m";
+}
+
+/* The line and a caret under its column. Control characters show as '?', so that a hostile file
+ * cannot steer the terminal. */
+static void print_excerpt(const run_msgs *m, const run_note *note)
+{
+    const char *line = note->source;
+    for (uint32_t i = 1; i < note->line && line != NULL; i++) {
+        line = strchr(line, '\n');
+        line = line == NULL ? NULL : line + 1;
+    }
+    size_t len = line == NULL ? 0 : strcspn(line, "\r\n");
+    if (len == 0 || len > LONGEST_EXCERPT || note->column == 0 || note->column > len + 1) {
+        return;
+    }
+    (void)fputs("  ", m->to);
+    for (size_t i = 0; i < len; i++) {
+        unsigned char c = (unsigned char)line[i];
+        (void)fputc((c < 0x20 && c != '\t') || c == 0x7F ? '?' : c, m->to);
+    }
+    (void)fputs("\n  ", m->to);
+    for (size_t i = 0; i + 1 < note->column; i++) {
+        unsigned char c = (unsigned char)line[i];
+        if ((c & 0xC0) != 0x80) { /* one column for a whole UTF-8 sequence */
+            (void)fputc(c == '\t' ? '\t' : ' ', m->to);
+        }
+    }
+    (void)fprintf(m->to, "%s^%s\n", m->has_color ? "\033[1;32m" : "",
+                  m->has_color ? "\033[0m" : "");
+}
+
+/* Text from outside: no control characters but the tab reach the terminal. */
+static void print_clean(const run_msgs *m, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        unsigned char c = (unsigned char)*text;
+        (void)fputc((c < 0x20 && c != '\t' && c != '\n') || c == 0x7F ? '?' : c, m->to);
+    }
+}
+
+void run_print(const run_msgs *m, const run_note *note)
+{
+    const char *bold = m->has_color ? "\033[1m" : "";
+    const char *plain = m->has_color ? "\033[0m" : "";
+    (void)fputs(bold, m->to);
+    print_clean(m, note->file == NULL ? "ptxgen" : note->file);
+    if (note->line != 0) {
+        (void)fprintf(m->to, ":%u:%u", (unsigned)note->line, (unsigned)note->column);
+    }
+    (void)fprintf(m->to, ": %s%s%s: ", color_of(m, note->severity), note->severity, plain);
+    if (note->number != 0) {
+        (void)fprintf(m->to, "PG%04u ", note->number);
+    }
+    (void)fputs(bold, m->to);
+    print_clean(m, note->message);
+    (void)fprintf(m->to, "%s\n", plain);
+    if (note->help != NULL && note->help[0] != '\0') {
+        (void)fprintf(m->to, "help: ");
+        print_clean(m, note->help);
+        (void)fputc('\n', m->to);
+    }
+    if (note->source != NULL && note->line != 0) {
+        print_excerpt(m, note);
+    }
+}
+
+run_exit run_fail(const run_msgs *m, run_exit exit, int number, const char *file_or_null, ...)
+{
+    const pg_diag_info *info = &pg_diag_infos[PG_D_INTERNAL];
+    for (size_t i = 0; i < PG_D_COUNT; i++) {
+        if (pg_diag_infos[i].number == number) {
+            info = &pg_diag_infos[i];
+        }
+    }
+    pg_strbuf text;
+    va_list args;
+    pg_strbuf_init(&text, pg_alloc_default());
+    va_start(args, file_or_null);
+    pg_putv(&text, info->text, args);
+    va_end(args);
+    const run_note note = {
+        .file = file_or_null,
+        .severity = info->severity == PG_SEV_ERROR     ? "error"
+                    : info->severity == PG_SEV_WARNING ? "warning"
+                                                       : "note",
+        .number = info->number,
+        .message = text.ptr == NULL ? info->text : text.ptr,
+        .help = info->help,
+    };
+    run_print(m, &note);
+    pg_strbuf_fini(&text);
+    return exit;
+}

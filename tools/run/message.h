@@ -1,0 +1,49 @@
+/* message.h: what the tools say on stderr, in one form:
+ *     file:line:col: error: PG6012 what is wrong
+ *     help: what to do
+ * Texts are rows of base/diags.def. Colour only where the caller found a terminal. */
+#ifndef PG_RUN_MESSAGE_H
+#define PG_RUN_MESSAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* Exit statuses of the command line; tools return the one that their failure leads to. */
+typedef enum run_exit {
+    RUN_OK = 0,
+    RUN_INPUT = 1, /* the input is wrong or missing */
+    RUN_USAGE = 2, /* the command is wrong */
+    RUN_TOOL = 3,  /* a tool or device is missing or failed; memory ran out */
+    RUN_CHECK = 4, /* wrong numbers, race, deadlock, out of bounds, step limit */
+    RUN_DEFECT = 5 /* ptxgen itself is wrong */
+} run_exit;
+
+/* PG6xxx numbers by name: RUN_MSG_NO_FILE is 6110. */
+enum {
+#define DIAG(id, number, ...) RUN_MSG_##id = (number),
+#include "base/diags.def"
+    RUN_MSG_END
+};
+
+typedef struct run_msgs {
+    FILE *to;
+    bool has_color;
+} run_msgs;
+
+/* One message from elsewhere: a compiler's diagnostic, a fault. */
+typedef struct run_note {
+    const char *file; /* NULL: the program's name */
+    uint32_t line, column;
+    const char *severity; /* "error", "warning", "note" */
+    unsigned number;      /* 0: none */
+    const char *message;
+    const char *help;   /* NULL or "": none */
+    const char *source; /* NUL-terminated text for the excerpt, or NULL */
+} run_note;
+
+void run_print(const run_msgs *m, const run_note *note);
+/* Fills the row's format with the arguments and prints it; returns `exit`. */
+run_exit run_fail(const run_msgs *m, run_exit exit, int number, const char *file_or_null, ...);
+
+#endif
