@@ -1,0 +1,44 @@
+/* build.h: what stands behind the builder's opaque types. */
+#ifndef PG_BUILD_H
+#define PG_BUILD_H
+
+#include <ptxgen_build.h>
+
+#include "api.h"
+
+struct ptxgen_module {
+    ptxgen_ctx *ctx;
+    pg_arena arena; /* diagnostics */
+    pg_diags diags;
+    pg_module *ir;
+    ptxgen_builder *builder; /* the open one, or NULL */
+};
+
+#define PG_BUILD_DEPTH 64
+
+/* A region that is being filled; `owner` is its instruction, NULL for the kernel's own regions. */
+typedef struct pg_build_scope {
+    pg_region *region;
+    pg_inst *owner;
+} pg_build_scope;
+
+struct ptxgen_builder {
+    ptxgen_module *m;
+    pg_kernel *k;
+    pg_inst *last; /* what ptxgen_op_attr speaks of */
+    pg_status status;
+    uint32_t depth; /* open scopes; scope[0] is the body */
+    pg_build_scope scope[PG_BUILD_DEPTH];
+};
+
+/* True while the builder takes more: no error, memory left. */
+bool pg_build_is_live(const ptxgen_builder *b);
+/* Records the first error. */
+void pg_build_fail(ptxgen_builder *b, pg_diag_id id, const char *what);
+/* Makes and appends an instruction; NULL after an error. */
+pg_inst *pg_build_inst(ptxgen_builder *b, const char *op, uint32_t n_in, const ptxgen_value *in,
+                       uint32_t n_out, const pg_type *out_types, uint32_t n_regions);
+bool pg_build_open(ptxgen_builder *b, pg_region *region, pg_inst *owner);
+void pg_build_values_out(const pg_inst *i, uint32_t n, ptxgen_value *out);
+
+#endif
