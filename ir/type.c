@@ -1,0 +1,263 @@
+#include "ir/type.h"
+
+#include <string.h>
+
+#include "base/map.h"
+#include "base/vec.h"
+
+const pg_elem_info pg_elem_infos[PG_ELEM_COUNT] = {
+    [PG_ELEM_NONE] = {"none", 0, ' '},
+/* clang-format off */
+#define CLASS_I 'I'
+#define CLASS_F 'F'
+#define E(id, text, bits, cls) [PG_##id] = {text, bits, CLASS_##cls},
+#include "ir/types.def"
+    /* clang-format on */
+};
+
+struct pg_types {
+    pg_arena *arena;
+    pg_map type_map, enc_map; /* bytes of the info -> id */
+    PG_VEC(const pg_type_info *) types;
+    PG_VEC(const pg_enc_info *) encs;
+};
+
+static const pg_type_info no_type;
+static const pg_enc_info no_enc;
+
+pg_types *pg_types_new(pg_arena *arena)
+{
+    pg_types *t = PG_NEW(arena, pg_types);
+    if (t == NULL) {
+        return NULL;
+    }
+    t->arena = arena;
+    pg_map_init(&t->type_map, arena);
+    pg_map_init(&t->enc_map, arena);
+    bool is_ok = pg_vec_push(arena, &t->types, &no_type) && pg_vec_push(arena, &t->encs, &no_enc);
+    return is_ok ? t : NULL;
+}
+
+/* Only what the kind uses, so that equal types are equal bytes, padding included. */
+static void normalise_type(pg_type_info *to, const pg_type_info *from)
+{
+    memset(to, 0, sizeof *to);
+    to->kind = from->kind;
+    if (from->kind == PG_TY_RING || from->kind == PG_TY_BAR) {
+        to->dims[0] = from->dims[0];
+        return;
+    }
+    if (from->kind == PG_TY_TOKEN) {
+        return;
+    }
+    to->elem = from->elem;
+    to->is_ptr = from->is_ptr != 0;
+    if (from->kind == PG_TY_SCALAR) {
+        return;
+    }
+    to->space = from->kind == PG_TY_BUF ? from->space : (uint8_t)PG_SPACE_NONE;
+    to->rank = from->rank <= PG_MAX_RANK ? from->rank : PG_MAX_RANK;
+    for (uint32_t d = 0; d < to->rank; d++) {
+        to->dims[d] = from->dims[d];
+    }
+    to->enc = from->enc;
+}
+
+pg_type pg_type_intern(pg_types *t, const pg_type_info *info)
+{
+    const pg_type none = {0};
+    pg_type_info key;
+    if (t == NULL || info->kind == PG_TY_NONE) {
+        return none;
+    }
+    normalise_type(&key, info);
+    const uint32_t *found = pg_map_get_str(&t->type_map, (pg_str){(const char *)&key, sizeof key});
+    if (found != NULL) {
+        return (pg_type){*found};
+    }
+    pg_type_info *copy = pg_arena_copy(t->arena, &key, sizeof key);
+    uint32_t id = t->types.n;
+    if (copy == NULL || !pg_vec_reserve(t->arena, &t->types, 1) ||
+        !pg_map_put_str(&t->type_map, (pg_str){(const char *)copy, sizeof *copy}, id)) {
+        return none;
+    }
+    t->types.at[t->types.n++] = copy;
+    return (pg_type){id};
+}
+
+const pg_type_info *pg_type_get(const pg_types *t, pg_type ty)
+{
+    return t == NULL || ty.id >= t->types.n ? &no_type : t->types.at[ty.id];
+}
+
+static void normalise_enc(pg_enc_info *to, const pg_enc_info *from)
+{
+    memset(to, 0, sizeof *to);
+    to->kind = from->kind;
+    to->rank = from->rank <= PG_MAX_RANK ? from->rank : PG_MAX_RANK;
+    uint32_t rank = to->rank;
+    if (from->kind == PG_ENC_LINEAR) {
+        uint32_t n = (uint32_t)from->n_reg + from->n_lane + from->n_warp;
+        to->n_reg = from->n_reg;
+        to->n_lane = from->n_lane;
+        to->n_warp = from->n_warp;
+        for (uint32_t i = 0; i < n && i < PG_MAX_BASIS; i++) {
+            memcpy(to->basis[i], from->basis[i], rank * sizeof from->basis[i][0]);
+        }
+        return;
+    }
+    if (from->kind == PG_ENC_SMEM) {
+        to->swizzle = from->swizzle;
+        to->pad = from->pad;
+        memcpy(to->order, from->order, rank * sizeof from->order[0]);
+        return;
+    }
+    memcpy(to->warps, from->warps, rank * sizeof from->warps[0]);
+    if (from->kind == PG_ENC_WGMMA) {
+        memcpy(to->shape, from->shape, sizeof to->shape);
+        return;
+    }
+    memcpy(to->order, from->order, rank * sizeof from->order[0]);
+    memcpy(to->regs, from->regs, rank * sizeof from->regs[0]);
+    memcpy(to->lanes, from->lanes, rank * sizeof from->lanes[0]);
+}
+
+pg_enc pg_enc_intern(pg_types *t, const pg_enc_info *info)
+{
+    const pg_enc none = {0};
+    pg_enc_info key;
+    if (t == NULL || info->kind == PG_ENC_NONE) {
+        return none;
+    }
+    normalise_enc(&key, info);
+    const uint32_t *found = pg_map_get_str(&t->enc_map, (pg_str){(const char *)&key, sizeof key});
+    if (found != NULL) {
+        return (pg_enc){*found};
+    }
+    pg_enc_info *copy = pg_arena_copy(t->arena, &key, sizeof key);
+    uint32_t id = t->encs.n;
+    if (copy == NULL || !pg_vec_reserve(t->arena, &t->encs, 1) ||
+        !pg_map_put_str(&t->enc_map, (pg_str){(const char *)copy, sizeof *copy}, id)) {
+        return none;
+    }
+    t->encs.at[t->encs.n++] = copy;
+    return (pg_enc){id};
+}
+
+const pg_enc_info *pg_enc_get(const pg_types *t, pg_enc e)
+{
+    return t == NULL || e.id >= t->encs.n ? &no_enc : t->encs.at[e.id];
+}
+
+/* ---- short forms --------------------------------------------------------------------------- */
+
+pg_type pg_type_scalar(pg_types *t, pg_elem e)
+{
+    return pg_type_intern(t, &(pg_type_info){.kind = PG_TY_SCALAR, .elem = (uint8_t)e});
+}
+
+pg_type pg_type_ptr(pg_types *t, pg_elem e)
+{
+    return pg_type_intern(t,
+                          &(pg_type_info){.kind = PG_TY_SCALAR, .elem = (uint8_t)e, .is_ptr = 1});
+}
+
+static void set_dims(pg_type_info *info, uint32_t rank, const int32_t *dims)
+{
+    info->rank = (uint8_t)(rank <= PG_MAX_RANK ? rank : PG_MAX_RANK);
+    for (uint32_t d = 0; d < info->rank; d++) {
+        info->dims[d] = dims[d];
+    }
+}
+
+pg_type pg_type_tile(pg_types *t, pg_elem e, uint32_t rank, const int32_t *dims, pg_enc enc)
+{
+    pg_type_info info = {.kind = PG_TY_TILE, .elem = (uint8_t)e, .enc = enc};
+    set_dims(&info, rank, dims);
+    return pg_type_intern(t, &info);
+}
+
+pg_type pg_type_with_elem(pg_types *t, pg_type ty, pg_elem e, bool is_ptr)
+{
+    pg_type_info info = *pg_type_get(t, ty);
+    info.elem = (uint8_t)e;
+    info.is_ptr = is_ptr;
+    return pg_type_intern(t, &info);
+}
+
+pg_type pg_type_with_enc(pg_types *t, pg_type ty, pg_enc enc)
+{
+    pg_type_info info = *pg_type_get(t, ty);
+    info.enc = enc;
+    return pg_type_intern(t, &info);
+}
+
+pg_type pg_type_with_dims(pg_types *t, pg_type ty, uint32_t rank, const int32_t *dims)
+{
+    pg_type_info info = *pg_type_get(t, ty);
+    set_dims(&info, rank, dims);
+    return pg_type_intern(t, &info);
+}
+
+pg_type pg_type_elem_scalar(pg_types *t, pg_type ty)
+{
+    const pg_type_info *info = pg_type_get(t, ty);
+    pg_type_info out = {.kind = PG_TY_SCALAR, .elem = info->elem, .is_ptr = info->is_ptr};
+    return info->elem == PG_ELEM_NONE ? (pg_type){0} : pg_type_intern(t, &out);
+}
+
+pg_type pg_type_token(pg_types *t)
+{
+    return pg_type_intern(t, &(pg_type_info){.kind = PG_TY_TOKEN});
+}
+
+/* ---- questions ----------------------------------------------------------------------------- */
+
+static bool is_number(const pg_type_info *info, char cls)
+{
+    return (info->kind == PG_TY_SCALAR || info->kind == PG_TY_TILE) && info->is_ptr == 0 &&
+           pg_elem_infos[info->elem].cls == cls;
+}
+
+bool pg_type_is_int(const pg_types *t, pg_type ty)
+{
+    return is_number(pg_type_get(t, ty), 'I');
+}
+
+bool pg_type_is_float(const pg_types *t, pg_type ty)
+{
+    return is_number(pg_type_get(t, ty), 'F');
+}
+
+bool pg_type_is_ptr(const pg_types *t, pg_type ty)
+{
+    const pg_type_info *info = pg_type_get(t, ty);
+    return (info->kind == PG_TY_SCALAR || info->kind == PG_TY_TILE) && info->is_ptr != 0;
+}
+
+bool pg_type_same_shape(const pg_types *t, pg_type a, pg_type b)
+{
+    const pg_type_info *x = pg_type_get(t, a);
+    const pg_type_info *y = pg_type_get(t, b);
+    if (x->kind != y->kind || (x->kind != PG_TY_SCALAR && x->kind != PG_TY_TILE)) {
+        return false;
+    }
+    return x->kind == PG_TY_SCALAR || (x->rank == y->rank && pg_enc_eq(x->enc, y->enc) &&
+                                       memcmp(x->dims, y->dims, sizeof x->dims) == 0);
+}
+
+int64_t pg_type_n_elems(const pg_types *t, pg_type ty)
+{
+    const pg_type_info *info = pg_type_get(t, ty);
+    int64_t n = 1;
+    for (uint32_t d = 0; d < info->rank; d++) {
+        if (info->dims[d] < 0) {
+            return -1;
+        }
+        if (info->dims[d] != 0 && n > INT64_MAX / info->dims[d]) {
+            return INT64_MAX;
+        }
+        n *= info->dims[d];
+    }
+    return n;
+}

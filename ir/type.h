@@ -1,0 +1,127 @@
+/* type.h: interned types and encodings. Equal ids mean equal types. Text forms:
+ *   i32  f16  ptr<f16>  token  tile<128x64xf16>  tile<128x64xf16, #enc>  tile<128xptr<f16>>
+ * tile<i32> is not a type desc<128x64xf16, #enc>  buf<smem, 4x128x64xf16, #enc>  ring<4>  bar<2>
+ * tensor<?x64xf16, #enc>            */
+#ifndef PG_IR_TYPE_H
+#define PG_IR_TYPE_H
+
+#include "base/intern.h"
+
+#define PG_MAX_RANK 5
+#define PG_DYN      (-1) /* a ? extent */
+
+typedef enum pg_elem {
+    PG_ELEM_NONE,
+#define E(id, text, bits, cls) PG_##id,
+#include "ir/types.def"
+    PG_ELEM_COUNT
+} pg_elem;
+
+typedef struct pg_elem_info {
+    const char *text;
+    uint8_t bits;
+    char cls; /* 'I' or 'F' */
+} pg_elem_info;
+extern const pg_elem_info pg_elem_infos[PG_ELEM_COUNT];
+
+typedef enum pg_type_kind {
+    PG_TY_NONE,
+    PG_TY_SCALAR, /* elem, or pointer to elem if is_ptr */
+    PG_TY_TILE,   /* rank dims of elem (pointers to elem if is_ptr), enc optional */
+    PG_TY_DESC,   /* TMA descriptor: box dims, elem, enc = layout of the box in shared memory */
+    PG_TY_BUF, /* space, dims (a leading slots dimension is an ordinary dimension), elem, enc of the
+                  last two dims */
+    PG_TY_RING, /* n slots */
+    PG_TY_BAR,  /* n barriers */
+    PG_TY_TOKEN,
+    PG_TY_TENSOR, /* whole array in device memory; dims may be PG_DYN */
+    PG_TY_COUNT
+} pg_type_kind;
+
+typedef enum pg_space {
+    PG_SPACE_NONE,
+    PG_SPACE_SMEM,
+    PG_SPACE_DSMEM,
+    PG_SPACE_TMEM,
+    PG_SPACE_COUNT
+} pg_space;
+
+typedef struct pg_type {
+    uint32_t id; /* 0: none */
+} pg_type;
+typedef struct pg_enc {
+    uint32_t id; /* 0: none */
+} pg_enc;
+
+typedef struct pg_type_info {
+    uint8_t kind; /* pg_type_kind */
+    uint8_t elem; /* pg_elem */
+    uint8_t is_ptr;
+    uint8_t space; /* pg_space */
+    uint8_t rank;
+    int32_t dims[PG_MAX_RANK]; /* rings and barriers: dims[0] is their count */
+    pg_enc enc;
+} pg_type_info;
+
+/* An encoding is its kind and parameters; names belong to modules. */
+typedef enum pg_enc_kind {
+    PG_ENC_NONE,
+    PG_ENC_SMEM,    /* order, swizzle (0 32 64 128), pad (elements per row) */
+    PG_ENC_BLOCKED, /* regs, lanes, warps (each per dim), order (fastest first) */
+    PG_ENC_WGMMA,   /* shape (64, n, k), warps (per dim; warps[0] a multiple of 4) */
+    PG_ENC_LINEAR,  /* reg, lane, warp: lists of basis vectors, each a coordinate per dim */
+    PG_ENC_KIND_COUNT
+} pg_enc_kind;
+
+#define PG_MAX_BASIS 40 /* bits of register + lane + warp indices together */
+
+typedef struct pg_enc_info {
+    uint8_t kind; /* pg_enc_kind */
+    uint8_t rank;
+    uint8_t order[PG_MAX_RANK]; /* smem, blocked: dims, fastest first */
+    uint16_t swizzle, pad;
+    uint16_t shape[3];
+    uint16_t regs[PG_MAX_RANK], lanes[PG_MAX_RANK], warps[PG_MAX_RANK];
+    uint8_t n_reg, n_lane,
+        n_warp; /* linear: how many basis vectors of each; in this order in basis[] */
+    uint16_t basis[PG_MAX_BASIS][PG_MAX_RANK];
+} pg_enc_info;
+
+typedef struct pg_types pg_types; /* intern tables of a context; ir/type.c */
+
+pg_types *pg_types_new(pg_arena *arena);
+pg_type pg_type_intern(pg_types *t, const pg_type_info *info);  /* id 0 when out of memory */
+const pg_type_info *pg_type_get(const pg_types *t, pg_type ty); /* never NULL: kind NONE for id 0 */
+pg_enc pg_enc_intern(pg_types *t, const pg_enc_info *info);
+const pg_enc_info *pg_enc_get(const pg_types *t, pg_enc e);
+
+/* Short forms. */
+pg_type pg_type_scalar(pg_types *t, pg_elem e);
+pg_type pg_type_ptr(pg_types *t, pg_elem e);
+pg_type pg_type_tile(pg_types *t, pg_elem e, uint32_t rank, const int32_t *dims, pg_enc enc);
+pg_type pg_type_with_elem(pg_types *t, pg_type ty, pg_elem e,
+                          bool is_ptr); /* same kind, shape, encoding */
+pg_type pg_type_with_enc(pg_types *t, pg_type ty, pg_enc enc);
+pg_type pg_type_with_dims(pg_types *t, pg_type ty, uint32_t rank, const int32_t *dims);
+pg_type pg_type_elem_scalar(pg_types *t,
+                            pg_type ty); /* tile<..xT> -> T, tile<..xptr<T>> -> ptr<T> */
+pg_type pg_type_token(pg_types *t);
+
+static inline bool pg_type_eq(pg_type a, pg_type b)
+{
+    return a.id == b.id;
+}
+static inline bool pg_enc_eq(pg_enc a, pg_enc b)
+{
+    return a.id == b.id;
+}
+bool pg_type_is_int(const pg_types *t,
+                    pg_type ty); /* scalar or tile of integers (i1 included), no pointers */
+bool pg_type_is_float(const pg_types *t, pg_type ty);
+bool pg_type_is_ptr(const pg_types *t, pg_type ty);
+bool pg_type_same_shape(const pg_types *t, pg_type a,
+                        pg_type b); /* both scalar, or tiles of the same dims and enc */
+int64_t pg_type_n_elems(const pg_types *t,
+                        pg_type ty); /* 1 for scalars; -1 if any extent is dynamic */
+
+#endif
