@@ -1,0 +1,77 @@
+/* kernel.h: what the kernels of the library share; private to kernels/. */
+#ifndef PG_KERNELS_KERNEL_H
+#define PG_KERNELS_KERNEL_H
+
+#include "kernels/kernels.h"
+
+/* Settings of one build, defaults filled in, values checked against `allowed`. */
+typedef struct kernel_settings {
+    const ptxgen_kernel_info *info;
+    const ptxgen_setting *given;
+    size_t n_given;
+} kernel_settings;
+
+/* Value of a number setting. */
+int64_t kernel_setting_int(const kernel_settings *s, const char *name);
+/* Element type of a setting such as dtype=f16. */
+ptxgen_elem kernel_setting_elem(const kernel_settings *s, const char *name);
+
+const ptxgen_kernel_array *kernel_array(const ptxgen_kernel_run *run,
+                                        const char *name); /* NULL if missing */
+/* Scalar of a run, or `fallback` if it is missing. */
+int64_t kernel_scalar(const ptxgen_kernel_run *run, const char *name, int64_t fallback);
+
+/* One row of the library. */
+typedef struct kernel_row {
+    const ptxgen_kernel_info *info;
+    /* Builds into the module; the first error is sticky in the builder. */
+    ptxgen_status (*build)(ptxgen_module *m, const kernel_settings *s);
+    ptxgen_status (*reference)(const ptxgen_kernel_run *run, const kernel_settings *s);
+} kernel_row;
+
+extern const kernel_row kernel_add;
+extern const kernel_row kernel_gelu;
+extern const kernel_row kernel_silu_mul;
+
+/* ---- flat pointwise kernels (pointwise.c) -------------------------------------------------------
+ */
+
+#define POINTWISE_MAX_IN 3
+
+/* What a flat kernel computes: f32 tiles in, f32 tile out. */
+typedef struct pointwise {
+    const char *name;
+    uint32_t n_in;
+    const char *in_names[POINTWISE_MAX_IN];
+    const char *out_name;
+    ptxgen_value (*compute)(ptxgen_builder *b, const ptxgen_value *in);
+    /* Reference of one element, and the most that computing in f32 may be off, in units of f32's
+     * roundoff. */
+    void (*element)(const double *in, double *ref, double *error);
+} pointwise;
+
+/* y[i] = f(x0[i], ...) for n elements: one block of `block` elements per program; whole blocks
+ * without masks, the last one masked. Parameters: the inputs, the output, n (i64). */
+ptxgen_status pointwise_build(ptxgen_module *m, const kernel_settings *s, const pointwise *p);
+/* Bound: the rounding of the result to its type, plus the error of the computation. */
+ptxgen_status pointwise_reference(const ptxgen_kernel_run *run, const kernel_settings *s,
+                                  const pointwise *p);
+/* Pieces that other kernels use. Blocks of a run of `block` elements starting at `start` (i64
+ * scalar): */
+typedef struct flat_block {
+    uint32_t block;
+    ptxgen_value start; /* i64: index of the first element */
+    ptxgen_value index; /* tile<block x i32>: 0 .. block-1 */
+    ptxgen_value mask;  /* id 0: all elements exist */
+} flat_block;
+ptxgen_value flat_load(ptxgen_builder *b, ptxgen_value pointer, const flat_block *f,
+                       ptxgen_value other);
+void flat_store(ptxgen_builder *b, ptxgen_value pointer, ptxgen_value value, const flat_block *f);
+/* Launch region of a flat kernel: max(1, ceildiv(n, block)) programs. */
+void flat_launch(ptxgen_builder *b, ptxgen_value n, uint32_t block);
+
+/* 1 / (1 + exp(-t)) on f32 tiles, as x * that for a factor x: right for every t. */
+ptxgen_value build_times_sigmoid(ptxgen_builder *b, ptxgen_value x, ptxgen_value t);
+ptxgen_value build_const_like(ptxgen_builder *b, ptxgen_value like, double x);
+
+#endif

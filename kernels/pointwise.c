@@ -1,0 +1,142 @@
+/* Flat pointwise kernels: whole blocks run without masks and with wide accesses, only the last
+ * block is masked. */
+#include <math.h>
+
+#include "kernels/kernel.h"
+
+ptxgen_value build_const_like(ptxgen_builder *b, ptxgen_value like, double x)
+{
+    return ptxgen_const_float(b, ptxgen_value_type(b, like), x);
+}
+
+/* x / (1 + exp(-t)). exp(-t) overflows to infinity for t below -88, and the quotient is then -0 or
+ * +0, as it should be. */
+ptxgen_value build_times_sigmoid(ptxgen_builder *b, ptxgen_value x, ptxgen_value t)
+{
+    ptxgen_value e = ptxgen_build_unary(b, "exp", ptxgen_build_unary(b, "fneg", t));
+    ptxgen_value d = ptxgen_build_binary(b, "fadd", e, build_const_like(b, e, 1.0));
+    return ptxgen_build_binary(b, "fdiv", x, d);
+}
+
+void flat_launch(ptxgen_builder *b, ptxgen_value n, uint32_t block)
+{
+    ptxgen_module *m = ptxgen_builder_module(b);
+    ptxgen_type i64 = ptxgen_type_scalar(m, PTXGEN_I64);
+    ptxgen_launch_begin(b);
+    ptxgen_value blocks = ptxgen_build_binary(b, "icdiv", n, ptxgen_const_int(b, i64, block));
+    ptxgen_value programs = ptxgen_build_binary(b, "imax", blocks, ptxgen_const_int(b, i64, 1));
+    ptxgen_value none = {0};
+    ptxgen_launch_end(b, ptxgen_build_cast(b, programs, PTXGEN_I32), none, none);
+}
+
+static ptxgen_value flat_pointers(ptxgen_builder *b, ptxgen_value pointer, const flat_block *f)
+{
+    return ptxgen_build_addptr(b, ptxgen_build_addptr(b, pointer, f->start), f->index);
+}
+
+ptxgen_value flat_load(ptxgen_builder *b, ptxgen_value pointer, const flat_block *f,
+                       ptxgen_value other)
+{
+    return ptxgen_build_load(b, flat_pointers(b, pointer, f), f->mask,
+                             f->mask.id == 0 ? f->mask : other);
+}
+
+void flat_store(ptxgen_builder *b, ptxgen_value pointer, ptxgen_value value, const flat_block *f)
+{
+    ptxgen_build_store(b, flat_pointers(b, pointer, f), value, f->mask);
+}
+
+typedef struct flat_kernel {
+    const pointwise *p;
+    ptxgen_elem elem;
+    ptxgen_value in[POINTWISE_MAX_IN], out;
+} flat_kernel;
+
+static void flat_body(ptxgen_builder *b, const flat_kernel *k, const flat_block *f)
+{
+    ptxgen_module *m = ptxgen_builder_module(b);
+    ptxgen_value tiles[POINTWISE_MAX_IN];
+    for (uint32_t i = 0; i < k->p->n_in; i++) {
+        ptxgen_type t = ptxgen_type_with_elem(m, ptxgen_value_type(b, f->index), k->elem);
+        ptxgen_value x = flat_load(b, k->in[i], f, ptxgen_const_float(b, t, 0.0));
+        tiles[i] = k->elem == PTXGEN_F32 ? x : ptxgen_build_cast(b, x, PTXGEN_F32);
+    }
+    ptxgen_value y = k->p->compute(b, tiles);
+    flat_store(b, k->out, k->elem == PTXGEN_F32 ? y : ptxgen_build_cast(b, y, k->elem), f);
+}
+
+ptxgen_status pointwise_build(ptxgen_module *m, const kernel_settings *s, const pointwise *p)
+{
+    flat_kernel k = {.p = p, .elem = kernel_setting_elem(s, "dtype")};
+    int32_t block = (int32_t)kernel_setting_int(s, "block");
+    ptxgen_type ptr = ptxgen_type_ptr(m, k.elem), i64 = ptxgen_type_scalar(m, PTXGEN_I64);
+    ptxgen_encoding none = {0};
+    ptxgen_type index = ptxgen_type_tile(m, PTXGEN_I32, 1, &block, none);
+    ptxgen_builder *b = NULL;
+    ptxgen_status status = ptxgen_kernel_begin(m, p->name, &b);
+    if (status != PTXGEN_OK) {
+        return status;
+    }
+    ptxgen_kernel_attr(b, "warps", kernel_setting_int(s, "warps"));
+    for (uint32_t i = 0; i < p->n_in; i++) {
+        k.in[i] = ptxgen_param(b, p->in_names[i], ptr);
+    }
+    k.out = ptxgen_param(b, p->out_name, ptr);
+    ptxgen_value n = ptxgen_param(b, "n", i64);
+    for (uint32_t i = 0; i <= p->n_in; i++) {
+        ptxgen_value v = i < p->n_in ? k.in[i] : k.out;
+        ptxgen_param_attr(b, v, i < p->n_in ? "in" : "out", 1);
+        ptxgen_param_attr(b, v, "align", 16);
+        ptxgen_param_dims(b, v, "shape", 1, &n);
+    }
+    flat_launch(b, n, (uint32_t)block);
+    flat_block f = {.block = (uint32_t)block};
+    ptxgen_value pid = ptxgen_build_cast(b, ptxgen_build_program_id(b, 0), PTXGEN_I64);
+    f.start = ptxgen_build_binary(b, "imul", pid, ptxgen_const_int(b, i64, block));
+    f.index = ptxgen_build_iota(b, index, 0);
+    ptxgen_value end = ptxgen_build_binary(b, "iadd", f.start, ptxgen_const_int(b, i64, block));
+    ptxgen_if_begin(b, ptxgen_build_compare(b, "icmp", "le", end, n), 0, NULL);
+    flat_body(b, &k, &f);
+    ptxgen_else(b, 0, NULL);
+    ptxgen_value left =
+        ptxgen_build_cast(b, ptxgen_build_binary(b, "isub", n, f.start), PTXGEN_I32);
+    f.mask = ptxgen_build_compare(b, "icmp", "lt", f.index, ptxgen_build_splat(b, left, index));
+    flat_body(b, &k, &f);
+    ptxgen_if_end(b, 0, NULL, NULL);
+    return ptxgen_kernel_end(b);
+}
+
+/* Unit roundoff of f32 over that of the output's type: what an error in units of the former counts
+ * in the latter. */
+static double f32_share(ptxgen_elem elem)
+{
+    return elem == PTXGEN_F16 ? 0x1p-13 : (elem == PTXGEN_BF16 ? 0x1p-16 : 1.0);
+}
+
+ptxgen_status pointwise_reference(const ptxgen_kernel_run *run, const kernel_settings *s,
+                                  const pointwise *p)
+{
+    double share = f32_share(kernel_setting_elem(s, "dtype"));
+    const ptxgen_kernel_array *in[POINTWISE_MAX_IN] = {NULL};
+    const ptxgen_kernel_array *out = kernel_array(run, p->out_name);
+    int64_t n = kernel_scalar(run, "n", -1);
+    if (out == NULL || out->ref == NULL || out->bound == NULL || n < 0 || out->n < (uint64_t)n) {
+        return PTXGEN_E_MISUSE;
+    }
+    for (uint32_t a = 0; a < p->n_in; a++) {
+        in[a] = kernel_array(run, p->in_names[a]);
+        if (in[a] == NULL || in[a]->in == NULL || in[a]->n < (uint64_t)n) {
+            return PTXGEN_E_MISUSE;
+        }
+    }
+    for (int64_t i = 0; i < n; i++) {
+        double x[POINTWISE_MAX_IN] = {0};
+        for (uint32_t a = 0; a < p->n_in; a++) {
+            x[a] = in[a]->in[i];
+        }
+        double error = 0.0;
+        p->element(x, &out->ref[i], &error);
+        out->bound[i] = fabs(out->ref[i]) + share * error;
+    }
+    return PTXGEN_OK;
+}

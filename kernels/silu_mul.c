@@ -1,0 +1,52 @@
+/* silu_mul: y = a / (1 + exp(-a)) * b: the gate of a SwiGLU layer (arXiv 2002.05202). */
+#include <math.h>
+
+#include "kernels/kernel.h"
+
+static ptxgen_value compute(ptxgen_builder *b, const ptxgen_value *in)
+{
+    return ptxgen_build_binary(b, "fmul", build_times_sigmoid(b, in[0], in[0]), in[1]);
+}
+
+static void element(const double *in, double *ref, double *error)
+{
+    double a = in[0];
+    *ref = a / (1.0 + exp(-a)) * in[1];
+    *error = fabs(*ref) * (6.0 + 2.0 * fabs(a));
+}
+
+static const pointwise shape = {.name = "silu_mul",
+                                .n_in = 2,
+                                .in_names = {"a", "b"},
+                                .out_name = "y",
+                                .compute = compute,
+                                .element = element};
+
+static ptxgen_status build(ptxgen_module *m, const kernel_settings *s)
+{
+    return pointwise_build(m, s, &shape);
+}
+
+static ptxgen_status reference(const ptxgen_kernel_run *run, const kernel_settings *s)
+{
+    return pointwise_reference(run, s, &shape);
+}
+
+static const ptxgen_kernel_setting settings[] = {
+    {"dtype", "f16", "f16 bf16 f32", "dtype is f16, bf16 or f32: the type of a, b and y"},
+    {"block", "1024", "2^5..2^14",
+     "block is a power of two from 32 to 16384: elements per program"},
+    {"warps", "4", "2^0..2^4", "warps is 1, 2, 4, 8 or 16: warps per program"},
+};
+static const ptxgen_kernel_scalar scalars[] = {{"n", NULL, "number of elements"}};
+static const ptxgen_kernel_info info = {.name = "silu_mul",
+                                        .doc = "y = silu(a) * b; computed in f32",
+                                        .settings = settings,
+                                        .n_settings = sizeof settings / sizeof settings[0],
+                                        .scalars = scalars,
+                                        .n_scalars = sizeof scalars / sizeof scalars[0],
+                                        .error_factor = 1.0,
+                                        .input_low = -12.0,
+                                        .input_high = 12.0,
+                                        .least_sm = 80};
+const kernel_row kernel_silu_mul = {&info, build, reference};
