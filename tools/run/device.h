@@ -1,0 +1,51 @@
+/* device.h: launches PTX text on the executor, with several seeds, and brings arrays back. */
+#ifndef PG_RUN_DEVICE_H
+#define PG_RUN_DEVICE_H
+
+#include "tools/run/npy.h"
+
+typedef struct run_buffer {
+    const char *label;
+    const void *init; /* NULL: none */
+    uint64_t n_bytes;
+    bool is_zero;   /* zeroed instead of poisoned, where init is NULL */
+    bool is_output; /* compared between seeds, result kept */
+    run_dtype type; /* for comparing; NONE: bytes */
+    /* Set by the launch: contents after the first seed, and what was never written. */
+    unsigned char *result;
+    uint64_t n_poison, first_poison;
+} run_buffer;
+
+/* A kernel parameter: bytes, or the address of a buffer plus an offset. */
+typedef struct run_param {
+    const char *spec; /* as written, for messages */
+    int32_t buffer;   /* index; -1: bytes */
+    uint64_t offset;
+    const void *bytes;
+    uint64_t n_bytes;
+} run_param;
+
+typedef enum run_races { RUN_RACES_OFF, RUN_RACES_PRACTICE, RUN_RACES_ISA } run_races;
+
+typedef struct run_launch {
+    const char *file; /* name of the PTX text in messages */
+    pg_str ptx;
+    bool is_ours;      /* our own PTX: what the executor cannot read is our defect */
+    const char *entry; /* NULL: the only one */
+    uint32_t grid[3], block[3], cluster[3]; /* cluster 0: as the kernel says */
+    uint32_t smem;
+    run_buffer *buffers;
+    uint32_t n_buffers;
+    const run_param *params;
+    uint32_t n_params;
+    uint64_t first_seed, n_seeds; /* n_seeds 0: one */
+    run_races races;
+    bool has_stats;
+    uint64_t max_steps; /* 0: the executor's */
+    double seconds;     /* set by the launch: host time of the first seed */
+} run_launch;
+
+/* RUN_CHECK when the kernel did something wrong, or a seed gives another result. */
+run_exit run_launch_all(const run_msgs *m, pg_arena *a, run_launch *launch);
+
+#endif

@@ -1,0 +1,329 @@
+#include "tools/run/inputs.h"
+
+#include <string.h>
+
+typedef struct maker {
+    const run_msgs *msgs;
+    pg_arena *arena;
+    const run_request *request;
+    run_inputs *in;
+} maker;
+
+static run_exit no_memory(const maker *k)
+{
+    return run_fail(k->msgs, RUN_TOOL, RUN_MSG_NO_MEMORY, k->request->file);
+}
+
+static run_value *find_value(const run_inputs *in, const char *name, bool is_scalar)
+{
+    for (uint32_t i = 0; i < in->manifest->n_args; i++) {
+        run_value *v = &in->values[i];
+        bool is_kind =
+            is_scalar ? v->spec->kind == RUN_ARG_SCALAR : v->spec->kind == RUN_ARG_POINTER;
+        if (is_kind && strcmp(v->spec->name, name) == 0) {
+            return v;
+        }
+    }
+    return NULL;
+}
+
+static const run_name *find_name(const run_inputs *in, pg_str name)
+{
+    for (size_t i = 0; i < in->n_names; i++) {
+        if (pg_str_eq(in->names[i].name, name)) {
+            return &in->names[i];
+        }
+    }
+    return NULL;
+}
+
+/* Sets a scalar of the kernel, or a size that only defaults and shapes speak of. */
+static void set_name(const maker *k, const char *name, int64_t value)
+{
+    run_value *v = find_value(k->in, name, true);
+    if (v != NULL) {
+        v->has_value = true;
+        v->bits = (uint64_t)value;
+    }
+    k->in->names[k->in->n_names++] = (run_name){pg_str_of(name), value};
+}
+
+static bool is_default(const run_request *r, const char *name)
+{
+    for (size_t i = 0; i < r->defaults.n; i++) {
+        if (strcmp(r->defaults.at[i].name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static run_exit take_args(const maker *k)
+{
+    const run_request *r = k->request;
+    for (size_t i = 0; i < r->args.n; i++) {
+        const run_pair *p = &r->args.at[i];
+        run_value *v = find_value(k->in, p->name, true);
+        run_dtype type = v == NULL ? RUN_D_S64 : v->spec->type;
+        uint64_t bits;
+        if (v == NULL && !is_default(r, p->name)) {
+            return run_fail(k->msgs, RUN_INPUT, RUN_MSG_ARG_UNKNOWN, r->file, "scalar", p->name);
+        }
+        if (!run_elem_parse(type, pg_str_of(p->value), &bits)) {
+            return run_fail(k->msgs, RUN_INPUT, RUN_MSG_ARG_VALUE, r->file, p->value,
+                            run_dtypes[type].name, p->name);
+        }
+        if (run_dtypes[type].kind == 'f') {
+            v->has_value = true;
+            v->bits = bits;
+        } else if (find_name(k->in, pg_str_of(p->name)) == NULL) {
+            set_name(k, p->name, (int64_t)bits);
+        }
+    }
+    return RUN_OK;
+}
+
+/* Integers of one width are one type to the IR; bf16 and 8-bit floats travel as unsigned. */
+static bool adopt_type(run_array *a, run_dtype want)
+{
+    const run_dtype_info *w = &run_dtypes[want];
+    const run_dtype_info *have = &run_dtypes[a->type];
+    bool are_integers = w->kind != 'f' && have->kind != 'f';
+    bool is_storage = run_dtype_of_npy(pg_str_of(w->npy)) == a->type;
+    return (are_integers || is_storage) && run_array_retype(a, want);
+}
+
+static run_exit take_arrays(const maker *k)
+{
+    const run_request *r = k->request;
+    for (size_t i = 0; i < r->ins.n; i++) {
+        const run_pair *p = &r->ins.at[i];
+        run_value *v = find_value(k->in, p->name, false);
+        if (v == NULL) {
+            return run_fail(k->msgs, RUN_INPUT, RUN_MSG_ARG_UNKNOWN, r->file, "array", p->name);
+        }
+        run_exit status = run_npy_read(k->msgs, k->arena, p->value, &v->array);
+        if (status != RUN_OK) {
+            return status;
+        }
+        const char *have = run_dtypes[v->array.type].name;
+        if (!adopt_type(&v->array, v->spec->type)) {
+            return run_fail(k->msgs, RUN_INPUT, RUN_MSG_ARG_DTYPE, p->value, p->name, have,
+                            run_dtypes[v->spec->type].name);
+        }
+        v->has_value = true;
+    }
+    for (size_t i = 0; i < r->outs.n; i++) {
+        run_value *v = find_value(k->in, r->outs.at[i].name, false);
+        if (v == NULL) {
+            return run_fail(k->msgs, RUN_INPUT, RUN_MSG_ARG_UNKNOWN, r->file, "array",
+                            r->outs.at[i].name);
+        }
+        v->out_file = r->outs.at[i].value;
+    }
+    return RUN_OK;
+}
+
+static bool is_identifier(pg_str s)
+{
+    for (size_t i = 0; i < s.len; i++) {
+        char c = s.ptr[i];
+        bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+        if (!is_letter && (i == 0 || c < '0' || c > '9')) {
+            return false;
+        }
+    }
+    return s.len != 0;
+}
+
+/* An extent that is just a name, of an array that is there, tells the name's value. */
+static void infer_from_shapes(const maker *k)
+{
+    for (uint32_t i = 0; i < k->in->manifest->n_args; i++) {
+        const run_value *v = &k->in->values[i];
+        if (v->spec->kind != RUN_ARG_POINTER || !v->has_value || v->spec->rank != v->array.rank) {
+            continue;
+        }
+        for (uint32_t d = 0; d < v->spec->rank; d++) {
+            pg_str extent = v->spec->shape[d];
+            if (is_identifier(extent) && find_name(k->in, extent) == NULL) {
+                pg_str name = pg_arena_str(k->arena, extent);
+                set_name(k, name.ptr, (int64_t)v->array.shape[d]);
+            }
+        }
+    }
+}
+
+/* Defaults may speak of each other: as many rounds as there are of them. */
+static void fill_defaults(const maker *k)
+{
+    const run_pairs *defaults = &k->request->defaults;
+    for (size_t round = 0; round < defaults->n; round++) {
+        for (size_t i = 0; i < defaults->n; i++) {
+            const run_pair *p = &defaults->at[i];
+            int64_t number;
+            if (p->value == NULL || find_name(k->in, pg_str_of(p->name)) != NULL) {
+                continue;
+            }
+            const run_name *other = find_name(k->in, pg_str_of(p->value));
+            if (other != NULL) {
+                set_name(k, p->name, other->value);
+            } else if (pg_parse_i64(pg_str_of(p->value), &number)) {
+                set_name(k, p->name, number);
+            }
+        }
+    }
+}
+
+static void put_shape(pg_strbuf *out, uint32_t rank, const uint64_t *shape)
+{
+    pg_put(out, "(");
+    for (uint32_t i = 0; i < rank; i++) {
+        pg_put(out, i == 0 ? "" : ", ");
+        pg_put_u64(out, shape[i]);
+    }
+    pg_put(out, rank == 1 ? ",)" : ")");
+}
+
+static run_exit wrong_shape(const maker *k, const run_value *v, const run_array *want)
+{
+    pg_strbuf have_text;
+    pg_strbuf want_text;
+    pg_strbuf_init(&have_text, pg_alloc_default());
+    pg_strbuf_init(&want_text, pg_alloc_default());
+    put_shape(&have_text, v->array.rank, v->array.shape);
+    put_shape(&want_text, want->rank, want->shape);
+    run_exit status =
+        run_fail(k->msgs, RUN_INPUT, RUN_MSG_ARG_SHAPE, k->request->file, v->spec->name,
+                 pg_strbuf_str(&have_text).ptr, pg_strbuf_str(&want_text).ptr);
+    pg_strbuf_fini(&have_text);
+    pg_strbuf_fini(&want_text);
+    return status;
+}
+
+static uint64_t mix(uint64_t x)
+{
+    x += 0x9E3779B97F4A7C15u;
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
+    x = (x ^ x >> 27) * 0x94D049BB133111EBu;
+    return x ^ x >> 31;
+}
+
+/* Every element from seed, argument and index alone: the same on every machine. */
+static run_exit fill_random(const maker *k, run_value *v, uint32_t index)
+{
+    const run_request *r = k->request;
+    size_t size = run_dtypes[v->spec->type].size;
+    unsigned char *data = pg_arena_get(k->arena, (size_t)v->array.n_bytes, 1);
+    if (data == NULL) {
+        return no_memory(k);
+    }
+    bool is_float = run_dtypes[v->spec->type].kind == 'f';
+    double low = is_float ? r->low : v->spec->type == RUN_D_BOOL ? 0 : -100;
+    double high = is_float ? r->high : v->spec->type == RUN_D_BOOL ? 1 : 100;
+    uint64_t base = mix(r->seed * 64 + index);
+    for (uint64_t i = 0; i < v->array.n_elems; i++) {
+        double unit = (double)(mix(base + i) >> 11) * 0x1p-53;
+        run_elem_set(v->spec->type, data + i * size, low + unit * (high - low));
+    }
+    v->array.data = data;
+    return RUN_OK;
+}
+
+static run_exit make_array(const maker *k, run_value *v, uint32_t index)
+{
+    run_array want = {.type = v->spec->type, .rank = v->spec->rank};
+    if (!v->spec->has_shape) {
+        return v->has_value ? RUN_OK
+                            : run_fail(k->msgs, RUN_INPUT, RUN_MSG_ARG_MISSING, k->request->file,
+                                       v->spec->name);
+    }
+    for (uint32_t d = 0; d < want.rank; d++) {
+        int64_t extent;
+        run_exit status = run_inputs_eval(k->msgs, k->in, k->request->file, v->spec->name,
+                                          v->spec->shape[d], &extent);
+        if (status != RUN_OK) {
+            return status;
+        }
+        if (extent < 0) {
+            return run_fail(k->msgs, RUN_INPUT, RUN_MSG_ARG_EXTENT, k->request->file,
+                            (long long)extent, v->spec->name);
+        }
+        want.shape[d] = (uint64_t)extent;
+    }
+    if (!run_array_sizes(&want)) {
+        return run_fail(k->msgs, RUN_INPUT, RUN_MSG_ARG_EXTENT, k->request->file,
+                        (long long)want.shape[0], v->spec->name);
+    }
+    if (v->has_value) {
+        bool is_same = v->array.rank == want.rank &&
+                       memcmp(v->array.shape, want.shape, sizeof want.shape) == 0;
+        return is_same ? RUN_OK : wrong_shape(k, v, &want);
+    }
+    v->array = want;
+    v->has_value = true;
+    return v->spec->is_in || !v->spec->is_out ? fill_random(k, v, index) : RUN_OK;
+}
+
+run_exit run_inputs_eval(const run_msgs *m, const run_inputs *in, const char *file,
+                         const char *what, pg_str expression, int64_t *out)
+{
+    const run_names names = {in->names, in->n_names};
+    const char *reason;
+    pg_str culprit;
+    if (!run_expr_eval(expression, &names, out, &reason, &culprit)) {
+        return run_fail(m, RUN_INPUT, RUN_MSG_EXPRESSION, file, what, PG_STR_ARG(expression),
+                        PG_STR_ARG(culprit), reason);
+    }
+    return RUN_OK;
+}
+
+static run_exit make_all(const maker *k)
+{
+    run_exit status = take_args(k);
+    if (status == RUN_OK) {
+        status = take_arrays(k);
+    }
+    if (status != RUN_OK) {
+        return status;
+    }
+    infer_from_shapes(k);
+    fill_defaults(k);
+    for (uint32_t i = 0; i < k->in->manifest->n_args; i++) {
+        run_value *v = &k->in->values[i];
+        if (v->spec->kind == RUN_ARG_TENSORMAP) {
+            return run_fail(k->msgs, RUN_TOOL, RUN_MSG_NOT_ON_CPU, k->request->file,
+                            "launching kernels that take tensor maps");
+        }
+        if (v->spec->kind == RUN_ARG_SCALAR && !v->has_value) {
+            return run_fail(k->msgs, RUN_INPUT, RUN_MSG_ARG_MISSING, k->request->file,
+                            v->spec->name);
+        }
+    }
+    for (uint32_t i = 0; i < k->in->manifest->n_args && status == RUN_OK; i++) {
+        if (k->in->values[i].spec->kind == RUN_ARG_POINTER) {
+            status = make_array(k, &k->in->values[i], i);
+        }
+    }
+    return status;
+}
+
+run_exit run_inputs_make(const run_msgs *m, pg_arena *a, const run_request *request,
+                         const run_manifest *manifest, run_inputs *out)
+{
+    maker k = {m, a, request, out};
+    *out = (run_inputs){.manifest = manifest};
+    size_t n_names = request->args.n + request->defaults.n;
+    for (uint32_t i = 0; i < manifest->n_args; i++) {
+        n_names += 1 + manifest->args[i].rank;
+    }
+    out->values = PG_NEWS(a, run_value, manifest->n_args);
+    out->names = PG_NEWS(a, run_name, n_names);
+    if (out->values == NULL || out->names == NULL) {
+        return no_memory(&k);
+    }
+    for (uint32_t i = 0; i < manifest->n_args; i++) {
+        out->values[i].spec = &manifest->args[i];
+    }
+    return make_all(&k);
+}

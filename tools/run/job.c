@@ -1,0 +1,125 @@
+#include "tools/run/job.h"
+
+#include <string.h>
+
+typedef struct job {
+    const run_msgs *msgs;
+    pg_arena *arena;
+    const run_how *how;
+    run_inputs *in;
+    run_launch launch;
+} job;
+
+/* An expression of the manifest that must be within 1 .. limit. */
+static run_exit eval_size(const job *j, const char *what, pg_str expression, int64_t least,
+                          uint32_t *out)
+{
+    int64_t x = 0;
+    run_exit status = run_inputs_eval(j->msgs, j->in, j->how->file, what, expression, &x);
+    if (status == RUN_OK && (x < least || x > INT32_MAX)) {
+        return run_fail(j->msgs, RUN_INPUT, RUN_MSG_GRID, j->how->file, what, (long long)x);
+    }
+    *out = (uint32_t)x;
+    return status;
+}
+
+static run_exit eval_launch(job *j)
+{
+    static const char *const names[] = {"grid.x", "grid.y", "grid.z"};
+    const run_manifest *manifest = j->in->manifest;
+    run_launch *l = &j->launch;
+    for (int i = 0; i < 3; i++) {
+        run_exit status = eval_size(j, names[i], manifest->grid[i], 1, &l->grid[i]);
+        if (status != RUN_OK) {
+            return status;
+        }
+        l->block[i] = manifest->block[i];
+        l->cluster[i] = manifest->cluster[i];
+    }
+    return eval_size(j, "smem", manifest->smem, 0, &l->smem);
+}
+
+static run_exit make_params(job *j)
+{
+    uint32_t n = j->in->manifest->n_args;
+    run_buffer *buffers = PG_NEWS(j->arena, run_buffer, n);
+    run_param *params = PG_NEWS(j->arena, run_param, n);
+    if (buffers == NULL || params == NULL) {
+        return run_fail(j->msgs, RUN_TOOL, RUN_MSG_NO_MEMORY, j->how->file);
+    }
+    uint32_t n_buffers = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const run_value *v = &j->in->values[i];
+        params[i] = (run_param){.spec = v->spec->name, .buffer = -1};
+        if (v->spec->kind != RUN_ARG_POINTER) {
+            params[i].bytes = &v->bits; /* little-endian: the low bytes come first */
+            params[i].n_bytes = run_dtypes[v->spec->type].size;
+            continue;
+        }
+        params[i].buffer = (int32_t)n_buffers;
+        buffers[n_buffers++] = (run_buffer){
+            .label = v->spec->name,
+            .init = v->array.data,
+            .n_bytes = v->array.n_bytes,
+            .is_output = v->spec->is_out || v->out_file != NULL,
+            .type = v->spec->type,
+        };
+    }
+    j->launch.buffers = buffers;
+    j->launch.n_buffers = n_buffers;
+    j->launch.params = params;
+    j->launch.n_params = n;
+    return RUN_OK;
+}
+
+static run_exit take_results(job *j)
+{
+    run_exit result = RUN_OK;
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < j->in->manifest->n_args; i++) {
+        run_value *v = &j->in->values[i];
+        if (v->spec->kind != RUN_ARG_POINTER) {
+            continue;
+        }
+        const run_buffer *b = &j->launch.buffers[at++];
+        v->result = b->result;
+        if (v->out_file != NULL && b->is_output) {
+            run_array out = v->array;
+            out.data = b->result;
+            run_exit status = run_npy_write(j->msgs, v->out_file, &out);
+            result = result == RUN_OK ? status : result;
+        }
+        if (b->is_output && v->spec->is_out && b->n_poison != 0) {
+            result = run_fail(j->msgs, RUN_CHECK, RUN_MSG_NOT_WRITTEN, j->how->file,
+                              (unsigned long long)b->n_poison, v->spec->name,
+                              (unsigned long long)(b->first_poison / run_dtypes[b->type].size));
+        }
+    }
+    return result;
+}
+
+run_exit run_job(const run_msgs *m, pg_arena *a, const run_how *how, run_inputs *inputs,
+                 double *seconds)
+{
+    job j = {.msgs = m, .arena = a, .how = how, .in = inputs};
+    j.launch = (run_launch){
+        .file = how->file,
+        .ptx = how->ptx,
+        .is_ours = true,
+        .entry = inputs->manifest->entry,
+        .first_seed = how->first_seed,
+        .n_seeds = how->n_seeds,
+        .races = how->races,
+        .has_stats = how->has_stats,
+        .max_steps = how->max_steps,
+    };
+    run_exit status = eval_launch(&j);
+    if (status == RUN_OK) {
+        status = make_params(&j);
+    }
+    if (status == RUN_OK) {
+        status = run_launch_all(m, a, &j.launch);
+    }
+    *seconds = j.launch.seconds;
+    return status == RUN_OK ? take_results(&j) : status;
+}

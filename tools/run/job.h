@@ -1,0 +1,32 @@
+/* job.h: one run of a compiled kernel on host arrays, and its verification. */
+#ifndef PG_RUN_JOB_H
+#define PG_RUN_JOB_H
+
+#include <ptxgen.h>
+
+#include "tools/run/device.h"
+#include "tools/run/inputs.h"
+
+/* Where and how; the arrays are those of `inputs`. */
+typedef struct run_how {
+    const char *file;
+    pg_str ptx;
+    uint64_t first_seed, n_seeds;
+    run_races races;
+    bool has_stats;
+    uint64_t max_steps;
+} run_how;
+
+/* Launches, keeps the results in the values, writes the --out files. */
+run_exit run_job(const run_msgs *m, pg_arena *a, const run_how *how, run_inputs *inputs,
+                 double *seconds);
+
+/* Compares every output with the library kernel's reference, or with the interpreter on IR text,
+ * and prints a line for each to stdout: the largest error beside the error allowed there. */
+run_exit run_verify_kernel(const run_msgs *m, pg_arena *a, const char *kernel,
+                           const ptxgen_setting *settings, size_t n_settings,
+                           const run_inputs *inputs);
+run_exit run_verify_text(const run_msgs *m, pg_arena *a, const char *file, ptxgen_str ir,
+                         ptxgen_str target, const run_inputs *inputs);
+
+#endif

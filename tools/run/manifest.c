@@ -1,0 +1,170 @@
+#include "tools/run/manifest.h"
+
+#include <cjson/cJSON.h>
+#include <string.h>
+
+typedef struct reader {
+    pg_arena *arena;
+    const char *reason; /* first failure */
+} reader;
+
+static bool fail(reader *r, const char *reason)
+{
+    if (r->reason == NULL) {
+        r->reason = reason;
+    }
+    return false;
+}
+
+/* An expression may stand as text or as a plain number. */
+static bool read_expr(reader *r, const cJSON *item, pg_str *out)
+{
+    if (cJSON_IsString(item)) {
+        *out = pg_arena_str(r->arena, pg_str_of(item->valuestring));
+        return true;
+    }
+    if (!cJSON_IsNumber(item)) {
+        return fail(r, "an expression is missing");
+    }
+    pg_strbuf text;
+    pg_strbuf_init(&text, pg_alloc_default());
+    pg_put_i64(&text, (int64_t)item->valuedouble);
+    *out = pg_arena_str(r->arena, pg_strbuf_str(&text));
+    pg_strbuf_fini(&text);
+    return true;
+}
+
+static bool read_text(reader *r, const cJSON *object, const char *key, pg_str *out)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
+    if (!cJSON_IsString(item)) {
+        return fail(r, key);
+    }
+    *out = pg_arena_str(r->arena, pg_str_of(item->valuestring));
+    return true;
+}
+
+/* Three extents; what is missing is 1. */
+static bool read_extents(reader *r, const cJSON *root, const char *key, uint32_t out[3])
+{
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(root, key);
+    for (int i = 0; i < 3; i++) {
+        const cJSON *item = cJSON_GetArrayItem(list, i);
+        out[i] = 1;
+        if (item != NULL) {
+            if (!cJSON_IsNumber(item) || item->valuedouble < 1 || item->valuedouble > 65536) {
+                return fail(r, key);
+            }
+            out[i] = (uint32_t)item->valuedouble;
+        }
+    }
+    return true;
+}
+
+static bool read_shape(reader *r, const cJSON *list, run_arg_spec *arg)
+{
+    int n = cJSON_GetArraySize(list);
+    if (!cJSON_IsArray(list) || n > RUN_MAX_DIMS) {
+        return fail(r, "a shape is no list of up to 8 extents");
+    }
+    arg->has_shape = true;
+    arg->rank = (uint32_t)n;
+    for (int i = 0; i < n; i++) {
+        if (!read_expr(r, cJSON_GetArrayItem(list, i), &arg->shape[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool read_arg(reader *r, const cJSON *object, run_arg_spec *arg)
+{
+    pg_str name;
+    pg_str kind;
+    pg_str role = PG_STR("");
+    pg_str type;
+    if (!read_text(r, object, "name", &name) || !read_text(r, object, "kind", &kind)) {
+        return false;
+    }
+    arg->name = name.ptr;
+    arg->kind = pg_str_is(kind, "pointer")     ? RUN_ARG_POINTER
+                : pg_str_is(kind, "tensormap") ? RUN_ARG_TENSORMAP
+                                               : RUN_ARG_SCALAR;
+    type = kind;
+    if (arg->kind != RUN_ARG_SCALAR && !read_text(r, object, "dtype", &type)) {
+        return false;
+    }
+    arg->type = run_dtype_find(type);
+    if (arg->type == RUN_D_NONE) {
+        return fail(r, "an argument's type is unknown");
+    }
+    if (arg->kind == RUN_ARG_TENSORMAP) {
+        return read_text(r, object, "of", &arg->of);
+    }
+    if (cJSON_HasObjectItem(object, "role") != 0 && !read_text(r, object, "role", &role)) {
+        return false;
+    }
+    arg->is_in = pg_str_is(role, "in") || pg_str_is(role, "inout");
+    arg->is_out = pg_str_is(role, "out") || pg_str_is(role, "inout");
+    const cJSON *shape = cJSON_GetObjectItemCaseSensitive(object, "shape");
+    return shape == NULL || read_shape(r, shape, arg);
+}
+
+static bool read_root(reader *r, const cJSON *root, run_manifest *out)
+{
+    pg_str entry;
+    const cJSON *schema = cJSON_GetObjectItemCaseSensitive(root, "schema");
+    if (!cJSON_IsNumber(schema) || schema->valuedouble != 1) {
+        return fail(r, "its schema is not 1");
+    }
+    if (!read_text(r, root, "entry", &entry) || !read_text(r, root, "target", &out->target) ||
+        !read_extents(r, root, "block", out->block) ||
+        !read_extents(r, root, "cluster", out->cluster)) {
+        return false;
+    }
+    out->entry = entry.ptr;
+    const cJSON *grid = cJSON_GetObjectItemCaseSensitive(root, "grid");
+    for (int i = 0; i < 3; i++) {
+        const cJSON *item = cJSON_GetArrayItem(grid, i);
+        out->grid[i] = PG_STR("1");
+        if (item != NULL && !read_expr(r, item, &out->grid[i])) {
+            return false;
+        }
+    }
+    const cJSON *smem = cJSON_GetObjectItemCaseSensitive(root, "smem");
+    out->smem = PG_STR("0");
+    if (smem != NULL && !read_expr(r, smem, &out->smem)) {
+        return false;
+    }
+    const cJSON *args = cJSON_GetObjectItemCaseSensitive(root, "args");
+    int n = cJSON_GetArraySize(args);
+    out->args = PG_NEWS(r->arena, run_arg_spec, (size_t)n);
+    if (out->args == NULL) {
+        return fail(r, "memory ran out");
+    }
+    for (int i = 0; i < n; i++) {
+        if (!read_arg(r, cJSON_GetArrayItem(args, i), &out->args[i])) {
+            return false;
+        }
+    }
+    out->n_args = (uint32_t)n;
+    return true;
+}
+
+run_exit run_manifest_read(const run_msgs *m, pg_arena *a, const char *file, pg_str json,
+                           run_manifest *out)
+{
+    reader r = {.arena = a};
+    cJSON *root = cJSON_ParseWithLength(json.ptr, json.len);
+    memset(out, 0, sizeof *out);
+    if (root == NULL) {
+        (void)fail(&r, "it is no JSON");
+    } else {
+        (void)read_root(&r, root, out);
+    }
+    cJSON_Delete(root);
+    if (a->is_oom) {
+        return run_fail(m, RUN_TOOL, RUN_MSG_NO_MEMORY, file);
+    }
+    return r.reason == NULL ? RUN_OK : run_fail(m, RUN_DEFECT, RUN_MSG_MANIFEST, file, r.reason);
+}
