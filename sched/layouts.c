@@ -1,0 +1,358 @@
+/* layouts.c: the pass `layouts`: an encoding for every register tile, so that no data moves.
+ *
+ * One walk against program order. Users come before what they use, so when the walk reaches an
+ * operation it knows every layout that its result is wanted in:
+ *
+ *   store, buf.store            want their operands in the author's layout, else in the default
+ *   carried values, if results  have one layout: the author's, else the first that is wanted
+ *   elementwise, load, addptr   want their operands in the result's layout
+ *   broadcast, reshape, ...     want their operand in the layout pulled back from the result's
+ *   splat, iota, const          take any
+ *
+ * I1  After the pass every register tile type has an encoding; operands and results agree.
+ * I2  An author's encoding stays. What has encodings throughout is left unchanged.
+ * I3  A value wanted in several layouts is computed once for each, next to the first. That is right
+ *     for pure operations, and for loads that no store of the kernel may alias (a store that comes
+ *     later counts too: another thread may be there already). Else it is an error.
+ * I4  Encodings are named in order of their first use from the end: the same input gives the same
+ *     names. */
+#include "sched/layouts.h"
+
+/* ---- demands -------------------------------------------------------------------------------- */
+
+static pg_demand_list *list_of(pg_layouts *l, pg_val v)
+{
+    while (l->lists.n <= v.id) {
+        if (!pg_vec_push(l->env->scratch, &l->lists, (pg_demand_list){0})) {
+            l->status = PG_E_NOMEM;
+            return NULL;
+        }
+    }
+    return &l->lists.at[v.id];
+}
+
+static const pg_demand *first_demand(pg_layouts *l, pg_val v)
+{
+    const pg_demand_list *list = list_of(l, v);
+    return list && list->first ? &l->demands.at[list->first - 1] : NULL;
+}
+
+static const pg_demand *next_demand(const pg_layouts *l, const pg_demand *d)
+{
+    return d->next ? &l->demands.at[d->next - 1] : NULL;
+}
+
+static void set_enc(pg_layouts *l, pg_val v, pg_enc e)
+{
+    if (!pg_enc_eq(pg_layouts_enc_of(l, v), e)) {
+        pg_val_set_type(l->k, v, pg_type_with_enc(l->types, pg_val_type(l->k, v), e));
+        l->changed = true;
+    }
+}
+
+static void set_in(pg_layouts *l, pg_inst *i, uint32_t at, pg_val v)
+{
+    if (!pg_val_eq(i->in[at], v)) {
+        pg_inst_set_in(i, at, v);
+        l->changed = true;
+    }
+}
+
+/* A tile literal in another encoding. */
+static pg_val literal_in(pg_layouts *l, pg_val literal, pg_enc e)
+{
+    const pg_value *v = pg_value_of(l->k, literal);
+    const pg_type type = pg_type_with_enc(l->types, v->type, e);
+    return v->is_poison ? pg_const_poison(l->k, type) : pg_const(l->k, type, v->bits);
+}
+
+/* Operand `at` of i must have the encoding e. */
+static void demand(pg_layouts *l, pg_inst *i, uint32_t at, pg_enc e)
+{
+    const pg_val v = i->in[at];
+    if (e.id == 0 || !pg_layouts_is_tile(l, v)) {
+        return;
+    }
+    if (pg_val_is_const(l->k, v)) {
+        set_in(l, i, at, literal_in(l, v, e));
+        return;
+    }
+    pg_demand_list *list = list_of(l, v);
+    if (!list || !pg_vec_push(l->env->scratch, &l->demands, ((pg_demand){i, at, e, 0}))) {
+        l->status = PG_E_NOMEM;
+        return;
+    }
+    if (list->first) {
+        l->demands.at[list->last - 1].next = l->demands.n;
+    } else {
+        list->first = l->demands.n;
+    }
+    list->last = l->demands.n;
+}
+
+static void demand_operands(pg_layouts *l, pg_inst *i, pg_enc e)
+{
+    const uint16_t flags = pg_op_infos[i->op].flags;
+    if (flags & PG_F_SHAPE) {
+        demand(l, i, 0, pg_layouts_pull(l, i, e));
+    } else if ((flags & PG_F_ELEM) || i->op == PG_OP_LOAD || i->op == PG_OP_ADDPTR ||
+               i->op == PG_OP_CONST) {
+        for (uint32_t j = 0; j < i->n_in; j++) {
+            demand(l, i, j, e);
+        }
+    }
+}
+
+/* ---- choosing ---------------------------------------------------------------------------------
+ */
+
+/* The author's encoding of a value, or one that reaches it. */
+static pg_enc anchor_of(const pg_layouts *l, pg_val v)
+{
+    const pg_enc own = pg_layouts_enc_of(l, v);
+    return own.id != 0 || v.id >= l->hints.n ? own : l->hints.at[v.id];
+}
+
+static void report_two(pg_layouts *l, const pg_inst *at, pg_val v, pg_enc a, pg_enc b,
+                       const char *why)
+{
+    const pg_str name_a = pg_layouts_enc_text(l, a), name_b = pg_layouts_enc_text(l, b);
+    const pg_sym name = pg_value_of(l->k, v)->name;
+    pg_strbuf text;
+    pg_strbuf_init(&text, l->k->module->ctx->alloc);
+    if (name.id != 0) {
+        pg_putf(&text, "%%%s", pg_sym_text(&l->k->module->ctx->syms, name).ptr);
+    } else {
+        pg_putf(&text, "the result of %s", pg_op_infos[at->op].text);
+    }
+    (void)pg_diag_add(l->env->diags, PG_D_LAYOUT_TWO, at->loc, text.ptr ? text.ptr : "a value",
+                      name_a.ptr, name_b.ptr, why);
+    pg_strbuf_fini(&text);
+    l->n_errors++;
+}
+
+/* Gives v, which cannot be computed twice, the encoding e, and holds all its users to it. */
+static void settle(pg_layouts *l, const pg_inst *at, pg_val v, pg_enc e, const char *why)
+{
+    set_enc(l, v, e);
+    for (const pg_demand *d = first_demand(l, v); d; d = next_demand(l, d)) {
+        if (!pg_enc_eq(d->enc, e)) {
+            report_two(l, at, v, e, d->enc, why);
+            return;
+        }
+    }
+}
+
+/* One encoding for a value with a single definition in the text: author's, first wanted, default.
+ */
+static pg_enc choose(pg_layouts *l, const pg_inst *at, pg_val v)
+{
+    pg_enc e = pg_layouts_enc_of(l, v);
+    const pg_demand *d = first_demand(l, v);
+    if (e.id == 0 && d) {
+        e = d->enc;
+    }
+    if (e.id == 0) {
+        e = anchor_of(l, v);
+    }
+    return e.id != 0 ? e : pg_layouts_default(l, at, pg_val_type(l->k, v));
+}
+
+static pg_inst *repeat(pg_layouts *l, pg_inst *i, pg_enc e)
+{
+    const pg_type type = pg_type_with_enc(l->types, pg_val_type(l->k, i->out[0]), e);
+    pg_inst *copy = pg_inst_new(l->k, (pg_op)i->op, i->n_in, i->in, 1, &type, 0);
+    pg_attr *attrs = PG_NEWS(&l->k->module->arena, pg_attr, (size_t)i->attrs.n + 1);
+    if (!copy || !attrs) {
+        l->status = PG_E_NOMEM;
+        return NULL;
+    }
+    for (uint32_t a = 0; a < i->attrs.n; a++) {
+        attrs[a] = i->attrs.at[a];
+    }
+    copy->attrs = (pg_attrs){attrs, i->attrs.n};
+    copy->loc = i->loc;
+    pg_inst_insert_after(i, copy);
+    const pg_str name = pg_layouts_enc_text(l, e);
+    pg_layouts_explain(l, i, "computed once more for users in #%.*s", PG_STR_ARG(name));
+    l->changed = true;
+    return copy;
+}
+
+/* Users of v that want the encoding e take `to`; demands of equal encodings are done at once. */
+static void hand_over(pg_layouts *l, pg_val v, pg_enc e, pg_val to)
+{
+    for (const pg_demand *d = first_demand(l, v); d; d = next_demand(l, d)) {
+        if (pg_enc_eq(d->enc, e)) {
+            set_in(l, d->user, d->operand, to);
+        }
+    }
+}
+
+/* The first demand for an encoding that is not among encs[0..n). */
+static const pg_demand *other_demand(pg_layouts *l, pg_val v, const pg_enc *encs, uint32_t n)
+{
+    for (const pg_demand *d = first_demand(l, v); d; d = next_demand(l, d)) {
+        bool is_known = false;
+        for (uint32_t i = 0; i < n; i++) {
+            is_known = is_known || pg_enc_eq(d->enc, encs[i]);
+        }
+        if (!is_known) {
+            return d;
+        }
+    }
+    return NULL;
+}
+
+#define MAX_COPIES 8
+
+/* An operation with one tile as its result. */
+static void visit_value(pg_layouts *l, pg_inst *i)
+{
+    pg_enc encs[MAX_COPIES];
+    const pg_val v = i->out[0];
+    uint32_t n = 1;
+    encs[0] = choose(l, i, v);
+    set_enc(l, v, encs[0]);
+    for (const pg_demand *d; l->status == PG_OK && (d = other_demand(l, v, encs, n)) != NULL; n++) {
+        if (n == MAX_COPIES || !pg_layouts_can_repeat(l, i)) {
+            report_two(l, i, v, encs[0], d->enc,
+                       i->op == PG_OP_LOAD ? "a store of this kernel may change what is loaded"
+                                           : "it can't be computed twice");
+            break;
+        }
+        encs[n] = d->enc;
+        pg_inst *copy = repeat(l, i, encs[n]);
+        if (!copy) {
+            return;
+        }
+        hand_over(l, v, encs[n], copy->out[0]);
+        demand_operands(l, copy, encs[n]);
+    }
+    demand_operands(l, i, encs[0]);
+}
+
+/* ---- anchors and regions ------------------------------------------------------------------------
+ */
+
+/* store, buf.store: value, pointers and mask in one layout. */
+static void visit_store(pg_layouts *l, pg_inst *i)
+{
+    const uint32_t value = i->op == PG_OP_STORE || i->op == PG_OP_BUF_STORE ? 1 : 0;
+    if (value >= i->n_in || !pg_layouts_is_tile(l, i->in[value])) {
+        return;
+    }
+    pg_enc e = anchor_of(l, i->in[value]);
+    for (uint32_t j = 0; j < i->n_in && e.id == 0; j++) {
+        e = pg_layouts_is_tile(l, i->in[j]) ? anchor_of(l, i->in[j]) : e;
+    }
+    if (e.id == 0) {
+        e = pg_layouts_default(l, i, pg_val_type(l->k, i->in[value]));
+    }
+    for (uint32_t j = 0; j < i->n_in; j++) {
+        demand(l, i, j, e);
+    }
+}
+
+static void visit_mma_begin(pg_layouts *l, pg_inst *i)
+{
+    const pg_enc e = anchor_of(l, i->in[0]);
+    if (e.id == 0) {
+        (void)pg_diag_add(l->env->diags, PG_D_LAYOUT_WANTED, i->loc, 0u, pg_op_infos[i->op].text);
+        l->n_errors++;
+        return;
+    }
+    demand(l, i, 0, e);
+}
+
+static pg_inst *yield_of(const pg_region *r)
+{
+    return r->last && r->last->op == PG_OP_YIELD ? r->last : NULL;
+}
+
+static void walk(pg_layouts *l, pg_region *r);
+
+static void visit_for(pg_layouts *l, pg_inst *loop)
+{
+    static const char why[] = "a carried value has one layout";
+    pg_region *body = loop->regions[0];
+    pg_inst *yield = yield_of(body);
+    for (uint32_t j = 0; j < loop->n_out; j++) {
+        if (!pg_layouts_is_tile(l, loop->out[j])) {
+            continue;
+        }
+        const pg_enc e = choose(l, loop, loop->out[j]);
+        settle(l, loop, loop->out[j], e, why);
+        set_enc(l, body->args[1 + j], e);
+        demand(l, loop, 3 + j, e);
+        if (yield && j < yield->n_in) {
+            demand(l, yield, j, e);
+        }
+    }
+    walk(l, body);
+    for (uint32_t j = 1; j < body->n_args; j++) {
+        if (pg_layouts_is_tile(l, body->args[j])) {
+            settle(l, loop, body->args[j], pg_layouts_enc_of(l, body->args[j]), why);
+        }
+    }
+}
+
+static void visit_if(pg_layouts *l, pg_inst *branch)
+{
+    for (uint32_t j = 0; j < branch->n_out; j++) {
+        if (!pg_layouts_is_tile(l, branch->out[j])) {
+            continue;
+        }
+        const pg_enc e = choose(l, branch, branch->out[j]);
+        settle(l, branch, branch->out[j], e, "the result of a condition has one layout");
+        for (uint32_t r = 0; r < branch->n_regions; r++) {
+            pg_inst *yield = yield_of(branch->regions[r]);
+            if (yield && j < yield->n_in) {
+                demand(l, yield, j, e);
+            }
+        }
+    }
+    for (uint32_t r = branch->n_regions; r-- > 0;) {
+        walk(l, branch->regions[r]);
+    }
+}
+
+static void visit(pg_layouts *l, pg_inst *i)
+{
+    switch (i->op) {
+    case PG_OP_FOR: visit_for(l, i); return;
+    case PG_OP_IF: visit_if(l, i); return;
+    case PG_OP_STORE:
+    case PG_OP_BUF_STORE: visit_store(l, i); return;
+    case PG_OP_MMA_BEGIN: visit_mma_begin(l, i); return;
+    default: break;
+    }
+    for (uint32_t r = i->n_regions; r-- > 0;) {
+        walk(l, i->regions[r]);
+    }
+    if (i->n_out == 1 && pg_layouts_is_tile(l, i->out[0])) {
+        visit_value(l, i);
+    }
+}
+
+static void walk(pg_layouts *l, pg_region *r)
+{
+    for (pg_inst *i = r->last, *prev; i && l->status == PG_OK; i = prev) {
+        prev = i->prev;
+        visit(l, i);
+    }
+}
+
+pg_status pg_pass_layouts(pg_pass_env *env, pg_kernel *k, pg_change *change);
+pg_status pg_pass_layouts(pg_pass_env *env, pg_kernel *k, pg_change *change)
+{
+    pg_layouts l = {.env = env, .k = k, .types = k->module->ctx->types};
+    pg_layouts_learn(&l);
+    walk(&l, k->body);
+    if (l.changed) {
+        *change = PG_CHANGED;
+    }
+    PG_TRY(l.status);
+    PG_TRY(pg_arena_status(&k->module->arena));
+    return l.n_errors > 0 ? pg_diags_status(env->diags) : PG_OK;
+}

@@ -1,0 +1,56 @@
+/* layouts.h: what the parts of the pass `layouts` share. The invariants are in layouts.c. */
+#ifndef PG_SCHED_LAYOUTS_H
+#define PG_SCHED_LAYOUTS_H
+
+#include "ir/layout.h"
+#include "sched/pass.h"
+
+/* `operand` of `user` must have the encoding `enc`. */
+typedef struct pg_demand {
+    pg_inst *user;
+    uint32_t operand;
+    pg_enc enc;
+    uint32_t next; /* index + 1 into demands of the next one of the same value; 0 ends */
+} pg_demand;
+
+typedef struct pg_demand_list {
+    uint32_t first, last; /* index + 1 into demands; 0: none */
+} pg_demand_list;
+
+typedef struct pg_layouts {
+    pg_pass_env *env;
+    pg_kernel *k;
+    pg_types *types;
+    PG_VEC(pg_demand) demands;
+    PG_VEC(pg_demand_list) lists; /* by value id */
+    PG_VEC(pg_enc) hints;         /* by value id: an author's encoding that reaches the value */
+    uint32_t vec;                 /* elements per thread that memory accesses like: 16 bytes */
+    PG_VEC(uint32_t) store_roots; /* parameters that stores write through; 0: unknown */
+    pg_status status;             /* first failure that is not a diagnostic */
+    uint32_t n_errors;            /* diagnostics of this kernel */
+    bool changed;
+} pg_layouts;
+
+/* layouts_facts.c: one forward walk: hints, vec, store_roots. */
+void pg_layouts_learn(pg_layouts *l);
+/* Can this operation be computed once more beside itself? */
+bool pg_layouts_can_repeat(pg_layouts *l, const pg_inst *i);
+
+/* layouts_enc.c: encodings. Id 0 after a diagnostic at `at`. */
+pg_enc pg_layouts_default(pg_layouts *l, const pg_inst *at, pg_type tile);
+/* Encoding that operand 0 of a shape operation needs so that its result has `enc`. */
+pg_enc pg_layouts_pull(pg_layouts *l, const pg_inst *i, pg_enc enc);
+pg_str pg_layouts_enc_text(pg_layouts *l, pg_enc e); /* its name in the module */
+/* One line for --explain=layouts. */
+void pg_layouts_explain(pg_layouts *l, const pg_inst *at, const char *format, ...) PG_PRINTF(3, 4);
+
+static inline pg_enc pg_layouts_enc_of(const pg_layouts *l, pg_val v)
+{
+    return pg_val_info(l->k, v)->enc;
+}
+static inline bool pg_layouts_is_tile(const pg_layouts *l, pg_val v)
+{
+    return pg_val_info(l->k, v)->kind == PG_TY_TILE;
+}
+
+#endif

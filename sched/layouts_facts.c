@@ -1,0 +1,131 @@
+/* layouts_facts.c: what the pass `layouts` must know before it walks backward. */
+#include "sched/layouts.h"
+
+static void set_hint(pg_layouts *l, pg_val v, pg_enc e)
+{
+    while (l->hints.n <= v.id) {
+        if (!pg_vec_push(l->env->scratch, &l->hints, (pg_enc){0})) {
+            l->status = PG_E_NOMEM;
+            return;
+        }
+    }
+    l->hints.at[v.id] = e;
+}
+
+static pg_enc hint_of(const pg_layouts *l, pg_val v)
+{
+    const pg_enc own = pg_layouts_enc_of(l, v);
+    return own.id != 0 || v.id >= l->hints.n ? own : l->hints.at[v.id];
+}
+
+/* Parameter that a pointer comes from; 0 if it can't be told. */
+static uint32_t root_of(const pg_layouts *l, pg_val v)
+{
+    for (uint32_t fuel = 64; fuel > 0; fuel--) {
+        const pg_value *value = pg_value_of(l->k, v);
+        if (value->kind == PG_V_PARAM) {
+            return v.id;
+        }
+        if (value->kind != PG_V_RESULT) {
+            return 0;
+        }
+        switch (value->def->op) {
+        case PG_OP_ADDPTR:
+        case PG_OP_SPLAT:
+        case PG_OP_BROADCAST:
+        case PG_OP_EXPAND:
+        case PG_OP_RESHAPE:
+        case PG_OP_TRANSPOSE: v = value->def->in[0]; break;
+        default: return 0;
+        }
+    }
+    return 0;
+}
+
+static bool is_noalias(const pg_layouts *l, uint32_t param)
+{
+    for (uint32_t i = 0; i < l->k->n_params; i++) {
+        if (l->k->params[i].val.id == param) {
+            return pg_attr_has(&l->k->params[i].attrs, PG_A_NOALIAS);
+        }
+    }
+    return false;
+}
+
+bool pg_layouts_can_repeat(pg_layouts *l, const pg_inst *i)
+{
+    if (pg_op_infos[i->op].flags & PG_F_PURE) {
+        return i->n_out == 1;
+    }
+    if (i->op != PG_OP_LOAD) {
+        return false;
+    }
+    /* Also a store that comes later counts: another thread may be there already. */
+    const uint32_t root = root_of(l, i->in[0]);
+    for (uint32_t s = 0; s < l->store_roots.n; s++) {
+        const uint32_t other = l->store_roots.at[s];
+        if (root == 0 || other == 0 || root == other ||
+            !(is_noalias(l, root) || is_noalias(l, other))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void learn_memory(pg_layouts *l, const pg_inst *i)
+{
+    if (i->op == PG_OP_STORE || i->op == PG_OP_TMA_STORE) {
+        const uint32_t root = i->op == PG_OP_STORE ? root_of(l, i->in[0]) : 0;
+        if (!pg_vec_push(l->env->scratch, &l->store_roots, root)) {
+            l->status = PG_E_NOMEM;
+        }
+    }
+    if (i->op == PG_OP_STORE || i->op == PG_OP_LOAD) {
+        const uint32_t bits = pg_elem_infos[pg_val_info(l->k, i->in[0])->elem].bits;
+        const uint32_t vec = 128 / (bits < 8 ? 8 : bits);
+        l->vec = vec > l->vec ? vec : l->vec;
+    }
+}
+
+/* Elementwise results, and those of regions, take over what reaches their first operand. */
+static void learn_hint(pg_layouts *l, const pg_inst *i)
+{
+    const uint16_t flags = pg_op_infos[i->op].flags;
+    if (i->op == PG_OP_FOR) {
+        for (uint32_t j = 0; j < i->n_out; j++) {
+            const pg_enc e = hint_of(l, i->in[3 + j]);
+            set_hint(l, i->out[j], e);
+            set_hint(l, i->regions[0]->args[1 + j], e);
+        }
+        return;
+    }
+    if (i->n_out == 0 || !(flags & PG_F_ELEM || i->op == PG_OP_LOAD || i->op == PG_OP_ADDPTR)) {
+        return;
+    }
+    for (uint32_t j = 0; j < i->n_in; j++) {
+        const pg_enc e = hint_of(l, i->in[j]);
+        if (e.id != 0 && pg_layouts_is_tile(l, i->in[j])) {
+            set_hint(l, i->out[0], e);
+            return;
+        }
+    }
+}
+
+void pg_layouts_learn(pg_layouts *l)
+{
+    for (const pg_inst *i = l->k->body->first; i; i = pg_inst_walk(i, l->k->body)) {
+        learn_memory(l, i);
+        learn_hint(l, i);
+        if (i->op == PG_OP_YIELD && i->parent->owner && i->parent->owner->op == PG_OP_IF) {
+            for (uint32_t j = 0; j < i->n_in && j < i->parent->owner->n_out; j++) {
+                const pg_enc e = hint_of(l, i->in[j]);
+                if (e.id != 0) {
+                    set_hint(l, i->parent->owner->out[j], e);
+                }
+            }
+        }
+    }
+    if (l->vec == 0) {
+        l->vec = 4;
+    }
+}

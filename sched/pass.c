@@ -1,0 +1,393 @@
+/* pass.c: the pass table as C and the manager that runs it.
+ *
+ *   for each pass:  needs? -> mark scratch -> run on every kernel -> properties -> checks -> print
+ *
+ * I1  m->props holds exactly what the passes that ran promised and none broke since.
+ * I2  Scratch memory of a pass is released before the next one begins.
+ * I3  A check (round trip, clone) replaces the module by one that prints the same text; the
+ *     properties go over to the replacement. */
+#include "sched/pass.h"
+
+#define PASS(fn, ...) pg_status pg_pass_##fn(pg_pass_env *env, pg_kernel *k, pg_change *change);
+#include "sched/passes.def"
+
+// clang-format off
+#define PASS(fn, name, needs, gives, breaks, keeps, doc) {name, pg_pass_##fn, needs, gives, breaks, keeps, doc},
+const pg_pass pg_passes[] = {
+#include "sched/passes.def"
+};
+// clang-format on
+const uint32_t pg_n_passes = (uint32_t)PG_COUNT_OF(pg_passes);
+
+static const char *const PROP_NAMES[] = {"laid-out"}; /* bit i of PG_PROP_* */
+_Static_assert((1u << PG_COUNT_OF(PROP_NAMES)) - 1 == PG_PROP_ALL, "a property has no name");
+
+/* One entry of a parsed --passes list. */
+typedef struct pass_entry {
+    const pg_pass *pass;
+    pg_str args;
+} pass_entry;
+typedef PG_VEC(pass_entry) pass_list;
+
+typedef struct manager {
+    pg_module *m;
+    const pg_pass_options *opt;
+    pg_arena scratch; /* of the running pass */
+    pg_arena lists;   /* of the manager */
+    pg_strbuf before, after;
+    pass_list list;
+    PG_VEC(pg_pass_stat) stats;
+    pg_arena *out;
+} manager;
+
+const pg_pass *pg_pass_find(pg_str name)
+{
+    for (uint32_t i = 0; i < pg_n_passes; i++) {
+        if (pg_str_is(name, pg_passes[i].name)) {
+            return &pg_passes[i];
+        }
+    }
+    return NULL;
+}
+
+void pg_sink_put(const pg_sink *sink, pg_str text)
+{
+    if (sink->write && text.len > 0) {
+        sink->write(sink->user, text.ptr, text.len);
+    }
+}
+
+/* Takes the text up to the next comma that is outside brackets off *rest. */
+static pg_str next_item(pg_str *rest)
+{
+    size_t depth = 0, i = 0;
+    for (; i < rest->len; i++) {
+        char c = rest->ptr[i];
+        if (c == ',' && depth == 0) {
+            break;
+        }
+        depth += c == '[' ? 1 : 0;
+        depth -= c == ']' && depth > 0 ? 1 : 0;
+    }
+    pg_str item = pg_str_sub(*rest, 0, i);
+    *rest = pg_str_sub(*rest, i + 1, rest->len);
+    return item;
+}
+
+static pg_str trim(pg_str s)
+{
+    size_t from = 0, to = s.len;
+    while (from < to && s.ptr[from] == ' ') {
+        from++;
+    }
+    while (to > from && s.ptr[to - 1] == ' ') {
+        to--;
+    }
+    return pg_str_sub(s, from, to);
+}
+
+/* "name=value": splits at the first '='; false without one. */
+static bool split_option(pg_str item, pg_str *name, pg_str *value)
+{
+    for (size_t i = 0; i < item.len; i++) {
+        if (item.ptr[i] == '=') {
+            *name = trim(pg_str_sub(item, 0, i));
+            *value = trim(pg_str_sub(item, i + 1, item.len));
+            return true;
+        }
+    }
+    return false;
+}
+
+int64_t pg_pass_arg(const pg_pass_env *env, const char *name, int64_t if_absent)
+{
+    pg_str rest = env->args;
+    while (rest.len > 0) {
+        pg_str key, value;
+        int64_t x;
+        if (split_option(next_item(&rest), &key, &value) && pg_str_is(key, name) &&
+            pg_parse_i64(value, &x)) {
+            return x;
+        }
+    }
+    return if_absent;
+}
+
+bool pg_pass_explains(const pg_pass_env *env, const char *topic)
+{
+    pg_str rest = env->options->explain;
+    if (!env->options->sink.write) {
+        return false;
+    }
+    while (rest.len > 0) {
+        pg_str item = trim(next_item(&rest));
+        if (pg_str_is(item, topic) || pg_str_is(item, "all")) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static pg_status bad_pass(manager *mg, pg_str name)
+{
+    return pg_diag_add(mg->m->diags, PG_D_PASS_UNKNOWN, (pg_loc){0}, PG_STR_ARG(name));
+}
+
+/* Every option must be `name=integer`; which names a pass takes is a column of its own file. */
+static pg_status check_args(manager *mg, pg_str text, pg_str args)
+{
+    while (args.len > 0) {
+        pg_str key, value;
+        int64_t x;
+        if (!split_option(next_item(&args), &key, &value) || !pg_parse_i64(value, &x)) {
+            return pg_diag_add(mg->m->diags, PG_D_PASS_SYNTAX, (pg_loc){0}, PG_STR_ARG(text));
+        }
+    }
+    return PG_OK;
+}
+
+static pg_status add_item(manager *mg, pg_str item)
+{
+    pass_entry e = {0};
+    pg_str name = item;
+    for (size_t i = 0; i < item.len; i++) {
+        if (item.ptr[i] == '[') {
+            if (item.ptr[item.len - 1] != ']') {
+                return pg_diag_add(mg->m->diags, PG_D_PASS_SYNTAX, (pg_loc){0}, PG_STR_ARG(item));
+            }
+            name = trim(pg_str_sub(item, 0, i));
+            e.args = pg_str_sub(item, i + 1, item.len - 1);
+            break;
+        }
+    }
+    e.pass = pg_pass_find(name);
+    if (!e.pass) {
+        return bad_pass(mg, name);
+    }
+    PG_TRY(check_args(mg, item, e.args));
+    return pg_vec_push(&mg->lists, &mg->list, e) ? PG_OK : PG_E_NOMEM;
+}
+
+static pg_status read_list(manager *mg)
+{
+    pg_str rest = trim(mg->opt->passes);
+    if (rest.len == 0) {
+        for (const char *const *p = pg_pipeline_of(mg->m->sm); *p; p++) {
+            PG_TRY(add_item(mg, pg_str_of(*p)));
+        }
+    } else if (!pg_str_is(rest, "none")) {
+        while (rest.len > 0) {
+            PG_TRY(add_item(mg, trim(next_item(&rest))));
+        }
+    }
+    const pg_str stop = mg->opt->stop_after, print = mg->opt->print_after;
+    if (stop.len > 0 && !pg_pass_find(stop)) {
+        return bad_pass(mg, stop);
+    }
+    if (print.len > 0 && !pg_str_is(print, "all") && !pg_str_is(print, "changed") &&
+        !pg_pass_find(print)) {
+        return bad_pass(mg, print);
+    }
+    return PG_OK;
+}
+
+/* The first pass that gives one of the properties; for the message about a missing one. */
+static pg_status check_needs(manager *mg, const pg_pass *p)
+{
+    const uint32_t missing = p->needs & ~mg->m->props;
+    for (uint32_t b = 0; b < PG_COUNT_OF(PROP_NAMES); b++) {
+        if (!(missing >> b & 1)) {
+            continue;
+        }
+        const char *giver = "?";
+        for (uint32_t i = pg_n_passes; i-- > 0;) {
+            giver = pg_passes[i].gives >> b & 1 ? pg_passes[i].name : giver;
+        }
+        return pg_diag_add(mg->m->diags, PG_D_PASS_NEEDS, (pg_loc){0}, p->name, PROP_NAMES[b],
+                           giver);
+    }
+    return PG_OK;
+}
+
+static uint32_t count_insts(const pg_module *m)
+{
+    uint32_t n = 0;
+    for (const pg_kernel *k = m->kernels; k; k = k->next) {
+        for (const pg_inst *i = k->body ? k->body->first : NULL; i; i = pg_inst_walk(i, k->body)) {
+            n++;
+        }
+    }
+    return n;
+}
+
+static pg_status run_pass(manager *mg, const pass_entry *e, pg_change *change)
+{
+    pg_pass_env env = {mg->m, &mg->scratch, mg->m->diags, mg->opt, e->args};
+    *change = PG_UNCHANGED;
+    for (pg_kernel *k = mg->m->kernels; k; k = k->next) {
+        pg_arena_mark mark = pg_arena_mark_get(&mg->scratch);
+        pg_change c = PG_UNCHANGED;
+        pg_status st = e->pass->run(&env, k, &c);
+        if (st == PG_OK) {
+            st = pg_arena_status(&mg->scratch);
+        }
+        pg_arena_release(&mg->scratch, mark);
+        if (st == PG_OK) {
+            st = pg_arena_status(&mg->m->arena);
+        }
+        if (c == PG_CHANGED) {
+            *change = PG_CHANGED;
+        }
+        PG_TRY(st);
+    }
+    mg->m->props = (mg->m->props & ~e->pass->breaks) | e->pass->gives;
+    return PG_OK;
+}
+
+static pg_status print_module(pg_strbuf *b, const pg_module *m)
+{
+    pg_strbuf_clear(b);
+    pg_print(b, m);
+    return pg_strbuf_status(b);
+}
+
+/* Takes `fresh` in the place of the module, if both print the same text. */
+static pg_status replace_module(manager *mg, pg_module *fresh, pg_diag_id id, const char *pass)
+{
+    pg_status st = print_module(&mg->after, fresh);
+    if (st != PG_OK || !pg_str_eq(pg_strbuf_str(&mg->before), pg_strbuf_str(&mg->after))) {
+        pg_module_destroy(fresh);
+        return st != PG_OK ? st : pg_diag_add(mg->m->diags, id, (pg_loc){0}, pass);
+    }
+    fresh->props = mg->m->props;
+    pg_module_destroy(mg->m);
+    mg->m = fresh;
+    return PG_OK;
+}
+
+static pg_status check_twice(manager *mg, const pass_entry *e)
+{
+    pg_change change;
+    PG_TRY(print_module(&mg->before, mg->m));
+    PG_TRY(run_pass(mg, e, &change));
+    PG_TRY(print_module(&mg->after, mg->m));
+    if (change == PG_CHANGED || !pg_str_eq(pg_strbuf_str(&mg->before), pg_strbuf_str(&mg->after))) {
+        return pg_diag_add(mg->m->diags, PG_D_PASS_TWICE, (pg_loc){0}, e->pass->name);
+    }
+    return PG_OK;
+}
+
+static pg_status verify_after(manager *mg, const char *pass)
+{
+    pg_status st = pg_verify(mg->m, mg->m->props);
+    if (st == PG_OK || st == PG_E_NOMEM) {
+        return st;
+    }
+    return pg_diag_add(mg->m->diags, PG_D_PASS_BROKE, (pg_loc){0}, pass);
+}
+
+static pg_status run_checks(manager *mg, const pass_entry *e)
+{
+    const uint32_t checks = mg->opt->checks;
+    const char *name = e->pass->name;
+    if (checks & PG_CHECK_TWICE) {
+        PG_TRY(check_twice(mg, e));
+    }
+    if (checks & PG_CHECK_CLONE) {
+        pg_module *copy = NULL;
+        PG_TRY(print_module(&mg->before, mg->m));
+        PG_TRY(pg_module_clone(mg->m, mg->m->diags, &copy));
+        PG_TRY(replace_module(mg, copy, PG_D_PASS_CLONE, name));
+    }
+    if (checks & PG_CHECK_ROUNDTRIP) {
+        pg_module *copy = NULL;
+        PG_TRY(print_module(&mg->before, mg->m));
+        pg_status st = pg_parse(mg->m->ctx, pg_strbuf_str(&mg->before), mg->m->diags, &copy);
+        if (st != PG_OK) {
+            pg_module_destroy(copy);
+            return st == PG_E_NOMEM
+                       ? st
+                       : pg_diag_add(mg->m->diags, PG_D_PASS_ROUNDTRIP, (pg_loc){0}, name);
+        }
+        PG_TRY(replace_module(mg, copy, PG_D_PASS_ROUNDTRIP, name));
+    }
+    return mg->opt->verify == PG_VERIFY_EACH ? verify_after(mg, name) : PG_OK;
+}
+
+static pg_status print_after(manager *mg, const char *pass, pg_change change)
+{
+    const pg_str which = mg->opt->print_after;
+    if (!mg->opt->sink.write || !(pg_str_is(which, "all") || pg_str_is(which, pass) ||
+                                  (pg_str_is(which, "changed") && change == PG_CHANGED))) {
+        return PG_OK;
+    }
+    pg_strbuf_clear(&mg->before);
+    pg_putf(&mg->before, "// after %s%s\n", pass, change == PG_CHANGED ? "" : " (unchanged)");
+    pg_print(&mg->before, mg->m);
+    PG_TRY(pg_strbuf_status(&mg->before));
+    pg_sink_put(&mg->opt->sink, pg_strbuf_str(&mg->before));
+    return PG_OK;
+}
+
+static pg_status run_entry(manager *mg, const pass_entry *e)
+{
+    const pg_pass_options *o = mg->opt;
+    pg_pass_stat stat = {.name = e->pass->name, .n_insts_before = count_insts(mg->m)};
+    pg_change change = PG_UNCHANGED;
+    PG_TRY(check_needs(mg, e->pass));
+    const uint64_t t0 = o->clock_ns ? o->clock_ns(o->clock_user) : 0;
+    PG_TRY(run_pass(mg, e, &change));
+    stat.ns = o->clock_ns ? o->clock_ns(o->clock_user) - t0 : 0;
+    stat.changed = change == PG_CHANGED;
+    stat.n_insts_after = count_insts(mg->m);
+    if (!pg_vec_push(mg->out, &mg->stats, stat)) {
+        return PG_E_NOMEM;
+    }
+    PG_TRY(run_checks(mg, e));
+    return print_after(mg, e->pass->name, change);
+}
+
+static pg_status run_all(manager *mg, bool *stopped)
+{
+    const pg_pass_options *o = mg->opt;
+    const char *last = "(no pass)";
+    PG_TRY(read_list(mg));
+    for (uint32_t i = 0; i < mg->list.n && !*stopped; i++) {
+        const pass_entry *e = &mg->list.at[i];
+        if (i >= o->pass_limit) {
+            *stopped = true;
+            break;
+        }
+        PG_TRY(run_entry(mg, e));
+        last = e->pass->name;
+        *stopped = o->stop_after.len > 0 && pg_str_is(o->stop_after, last);
+    }
+    /* PG_VERIFY_EACH has done it already, unless no pass ran. */
+    return o->verify == PG_VERIFY_EACH && mg->stats.n > 0 ? PG_OK : verify_after(mg, last);
+}
+
+pg_status pg_passes_run(pg_module *m, const pg_pass_options *opt, pg_arena *arena,
+                        pg_module **out_module, pg_pass_stat **stats, uint32_t *n_stats,
+                        bool *stopped)
+{
+    manager mg = {.m = m, .opt = opt, .out = arena};
+    bool has_stopped = false;
+    pg_arena_init(&mg.scratch, m->ctx->alloc);
+    pg_arena_init(&mg.lists, m->ctx->alloc);
+    pg_strbuf_init(&mg.before, m->ctx->alloc);
+    pg_strbuf_init(&mg.after, m->ctx->alloc);
+    pg_status st = run_all(&mg, &has_stopped);
+    pg_strbuf_fini(&mg.before);
+    pg_strbuf_fini(&mg.after);
+    pg_arena_fini(&mg.lists);
+    pg_arena_fini(&mg.scratch);
+    *out_module = mg.m;
+    if (stats) {
+        *stats = mg.stats.at;
+        *n_stats = mg.stats.n;
+    }
+    if (stopped) {
+        *stopped = has_stopped;
+    }
+    return st;
+}

@@ -1,0 +1,407 @@
+/* simplify.c: the pass `simplify`: rounds of one walk in program order, then dead code removal.
+ *
+ * At each operation the walk takes replaced operands, folds (simplify_fold.c), shares with an equal
+ * operation in scope (simplify_cse.c), and moves what does not change in a loop before it.
+ *
+ * I1  Results are equal bit for bit wherever the program before was defined; poison may become a
+ *     value, never the reverse.
+ * I2  Only operations without effects are shared or moved. They may be run where they were not
+ *     before: none of them traps, x/0 included (it gives poison, on the machine some number).
+ * I3  Nothing moves out of an `if`, a partition or an elect region, and tiles are not shared across
+ *     partitions: their layouts are relative to it.
+ * I4  A literal stands only where the parser can tell its type; elsewhere a `const` holds it.
+ * I5  A round changes nothing exactly if it reports no change; the pass ends with such a round (or
+ *     after MAX_ROUNDS), so a second run changes nothing.
+ * I6  A round is linear in the size of the kernel. New chances that a round makes for the next one
+ *     come from loops and conditions only, so there are about as many rounds as nesting levels. */
+#include "sched/simplify.h"
+
+#include "ir/elem.h"
+
+#define MAX_ROUNDS 64
+
+static pg_fact no_fact(void)
+{
+    return (pg_fact){0};
+}
+
+pg_fact *pg_simplify_fact(pg_simplify *s, pg_val v)
+{
+    while (s->facts.n <= v.id) {
+        if (!pg_vec_push(s->scratch, &s->facts, no_fact())) {
+            s->is_oom = true;
+            return &s->facts.at[0]; /* simplify_round made sure of the first */
+        }
+    }
+    return &s->facts.at[v.id];
+}
+
+pg_val pg_simplify_find(pg_simplify *s, pg_val v)
+{
+    pg_val root = v;
+    for (pg_val to; to = pg_simplify_fact(s, root)->to, to.id != 0 && !s->is_oom;) {
+        root = to;
+    }
+    while (v.id != root.id && !s->is_oom) { /* shorten the chain */
+        pg_fact *f = pg_simplify_fact(s, v);
+        v = f->to;
+        f->to = root;
+    }
+    return root;
+}
+
+static uint64_t elem_mask(const pg_simplify *s, pg_type t)
+{
+    const pg_type_info *info = pg_type_get(s->k->module->ctx->types, t);
+    const uint32_t bits = info->is_ptr ? 64 : pg_elem_infos[info->elem].bits;
+    return bits >= 64 ? UINT64_MAX : (1ull << bits) - 1;
+}
+
+bool pg_simplify_const(pg_simplify *s, pg_val v, uint64_t *bits)
+{
+    if (!pg_val_is_const(s->k, v)) {
+        v = pg_simplify_fact(s, v)->literal;
+    }
+    const pg_value *value = pg_value_of(s->k, v);
+    if (v.id == 0 || value->kind != PG_V_CONST || value->is_poison) {
+        return false;
+    }
+    *bits = value->bits & elem_mask(s, value->type);
+    return true;
+}
+
+bool pg_simplify_int(pg_simplify *s, pg_val v, int64_t *out)
+{
+    uint64_t x;
+    const pg_type type = pg_val_type(s->k, v);
+    const pg_types *types = s->k->module->ctx->types;
+    if (!pg_type_is_int(types, type) || !pg_simplify_const(s, v, &x)) {
+        return false;
+    }
+    *out = (int64_t)pg_elem_wrap((pg_elem)pg_type_get(types, type)->elem, x);
+    return true;
+}
+
+pg_val pg_simplify_emit(pg_simplify *s, pg_inst *at, pg_op op, uint32_t n_in, const pg_val *in,
+                        pg_type type)
+{
+    pg_inst *i = pg_inst_new(s->k, op, n_in, in, 1, &type, 0);
+    if (!i) {
+        s->is_oom = true;
+        return (pg_val){0};
+    }
+    i->loc = at->loc;
+    pg_inst_insert_before(at, i);
+    return i->out[0];
+}
+
+pg_val pg_simplify_emit_const(pg_simplify *s, pg_inst *at, pg_type type, uint64_t bits)
+{
+    const pg_types *types = s->k->module->ctx->types;
+    const pg_elem elem = (pg_elem)pg_type_get(types, type)->elem;
+    const bool is_int = pg_type_is_int(types, type);
+    const pg_val lit = pg_const(s->k, type, is_int ? pg_elem_wrap(elem, bits) : bits);
+    return pg_simplify_emit(s, at, PG_OP_CONST, 1, &lit, type);
+}
+
+/* ---- operands ------------------------------------------------------------------------------- */
+
+/* I4: can operand `at` of i be this literal, so that the text reads back with the same type? */
+static bool literal_fits(const pg_simplify *s, const pg_inst *i, uint32_t at, pg_val literal)
+{
+    pg_types *types = s->k->module->ctx->types;
+    const pg_type type = pg_val_type(s->k, literal);
+    switch (pg_op_in((pg_op)i->op, at, i->n_in) & PG_C_MASK) {
+    case PG_C_T: return i->n_out > 0 && pg_type_eq(type, pg_val_type(s->k, i->out[0]));
+    case PG_C_E:
+        return i->n_out > 0 &&
+               pg_type_eq(type, pg_type_elem_scalar(types, pg_val_type(s->k, i->out[0])));
+    case PG_C_X:
+        for (uint32_t j = 0; j < i->n_in; j++) {
+            if (j != at && !pg_val_is_const(s->k, i->in[j])) {
+                return pg_type_eq(type, pg_val_type(s->k, i->in[j]));
+            }
+        }
+        return false;
+    case PG_C_V: return !pg_val_is_const(s->k, i->in[0]);
+    case PG_C_I32:
+    case PG_C_INT: return pg_type_eq(type, pg_type_scalar(types, PG_I32));
+    default: return false;
+    }
+}
+
+static void take_operands(pg_simplify *s, pg_inst *i)
+{
+    for (uint32_t j = 0; j < i->n_in; j++) {
+        pg_val v = pg_simplify_find(s, i->in[j]);
+        const pg_val literal = pg_simplify_fact(s, v)->literal;
+        if (literal.id != 0 && i->op != PG_OP_CONST && literal_fits(s, i, j, literal)) {
+            v = literal;
+        }
+        if (!pg_val_eq(v, i->in[j])) {
+            pg_inst_set_in(i, j, v);
+            s->changed = true;
+        }
+    }
+}
+
+/* v as something that can stand anywhere: literals become a `const` before `at`, whose region has
+ * this depth. */
+static pg_val as_value(pg_simplify *s, pg_val v, pg_inst *at, uint32_t depth)
+{
+    v = pg_simplify_find(s, v);
+    if (!pg_val_is_const(s->k, v)) {
+        return v;
+    }
+    const pg_val out = pg_simplify_emit(s, at, PG_OP_CONST, 1, &v, pg_val_type(s->k, v));
+    pg_fact *f = pg_simplify_fact(s, out);
+    f->depth = depth;
+    f->literal = v;
+    return out;
+}
+
+static void replace(pg_simplify *s, pg_val from, pg_val to)
+{
+    if (!pg_val_eq(from, to) && to.id != 0) {
+        pg_simplify_fact(s, from)->to = to;
+        s->changed = true;
+    }
+}
+
+/* ---- regions -------------------------------------------------------------------------------- */
+
+static pg_inst *terminator(const pg_region *r)
+{
+    return r->last && r->last->op == PG_OP_YIELD ? r->last : NULL;
+}
+
+/* Puts a region's operations in the place of its owner, whose results become what it yields.
+ * Gives the first operation to look at next. */
+static pg_inst *inline_region(pg_simplify *s, pg_inst *owner, pg_region *r, uint32_t depth)
+{
+    const pg_inst *before = owner->prev;
+    pg_region *parent = owner->parent;
+    pg_inst *yield = terminator(r);
+    for (uint32_t j = 0; yield && j < owner->n_out && j < yield->n_in; j++) {
+        replace(s, owner->out[j], as_value(s, yield->in[j], owner, depth));
+    }
+    pg_foreach_inst_safe (i, r) {
+        if (i != yield) {
+            pg_inst_move_before(i, owner);
+        }
+    }
+    pg_inst_remove(owner);
+    s->changed = true;
+    return before ? before->next : parent->first;
+}
+
+typedef enum trips { TRIPS_MANY, TRIPS_NONE, TRIPS_ONE } trips;
+
+static trips count_trips(pg_simplify *s, const pg_inst *loop)
+{
+    int64_t lo, hi, step;
+    if (!pg_simplify_int(s, loop->in[2], &step) || step <= 0) {
+        return TRIPS_MANY;
+    }
+    if (pg_val_eq(loop->in[0], loop->in[1])) {
+        return TRIPS_NONE;
+    }
+    if (!pg_simplify_int(s, loop->in[0], &lo) || !pg_simplify_int(s, loop->in[1], &hi)) {
+        return TRIPS_MANY;
+    }
+    if (lo >= hi) {
+        return TRIPS_NONE;
+    }
+    return (uint64_t)step >= (uint64_t)hi - (uint64_t)lo ? TRIPS_ONE : TRIPS_MANY;
+}
+
+/* A carried value that every trip hands on unchanged is its initial value. */
+static void forward_carried(pg_simplify *s, pg_inst *loop, uint32_t depth)
+{
+    pg_region *body = loop->regions[0];
+    const pg_inst *yield = terminator(body);
+    for (uint32_t j = 0; yield && j < loop->n_out; j++) {
+        const pg_val y = pg_simplify_find(s, yield->in[j]), arg = body->args[1 + j];
+        if (pg_val_eq(y, arg) || pg_val_eq(y, loop->in[3 + j])) {
+            const pg_val init = as_value(s, loop->in[3 + j], loop, depth);
+            replace(s, arg, init);
+            replace(s, loop->out[j], init);
+        }
+    }
+}
+
+static void walk(pg_simplify *s, pg_region *r, uint32_t depth);
+
+/* One region's expressions are known in it only. */
+static void walk_scope(pg_simplify *s, pg_region *r, uint32_t depth)
+{
+    const uint32_t n = s->known.n, entries = s->table.n;
+    walk(s, r, depth);
+    s->known.n = n;
+    pg_map_truncate(&s->table, entries);
+}
+
+static pg_inst *visit_for(pg_simplify *s, pg_inst *loop, uint32_t depth)
+{
+    pg_region *body = loop->regions[0];
+    const trips n = count_trips(s, loop);
+    if (n == TRIPS_NONE) {
+        pg_inst *next = loop->next;
+        for (uint32_t j = 0; j < loop->n_out; j++) {
+            replace(s, loop->out[j], as_value(s, loop->in[3 + j], loop, depth));
+        }
+        pg_inst_remove(loop);
+        s->changed = true;
+        return next;
+    }
+    if (n == TRIPS_ONE) {
+        replace(s, body->args[0], as_value(s, loop->in[0], loop, depth));
+        for (uint32_t j = 0; j < loop->n_out; j++) {
+            replace(s, body->args[1 + j], as_value(s, loop->in[3 + j], loop, depth));
+        }
+        return inline_region(s, loop, body, depth);
+    }
+    forward_carried(s, loop, depth);
+    for (uint32_t j = 0; j < body->n_args; j++) {
+        pg_simplify_fact(s, body->args[j])->depth = depth + 1;
+    }
+    walk_scope(s, body, depth + 1);
+    return loop->next;
+}
+
+static pg_inst *visit_if(pg_simplify *s, pg_inst *branch, uint32_t depth)
+{
+    int64_t condition;
+    if (pg_simplify_int(s, branch->in[0], &condition)) {
+        return inline_region(s, branch, branch->regions[condition != 0 ? 0 : 1], depth);
+    }
+    walk_scope(s, branch->regions[0], depth + 1);
+    walk_scope(s, branch->regions[1], depth + 1);
+    const pg_inst *a = terminator(branch->regions[0]), *b = terminator(branch->regions[1]);
+    for (uint32_t j = 0; a && b && j < branch->n_out; j++) {
+        const pg_val x = pg_simplify_find(s, a->in[j]);
+        if (pg_val_eq(x, pg_simplify_find(s, b->in[j]))) {
+            replace(s, branch->out[j], as_value(s, x, branch, depth));
+        }
+    }
+    return branch->next;
+}
+
+/* ---- plain operations ------------------------------------------------------------------------ */
+
+/* Moves i before the loops in which none of its operands is defined. Gives its new depth. */
+static uint32_t hoist(pg_simplify *s, pg_inst *i, uint32_t depth)
+{
+    uint32_t least = 1;
+    for (uint32_t j = 0; j < i->n_in; j++) {
+        const uint32_t d = pg_simplify_fact(s, i->in[j])->depth;
+        least = d > least ? d : least;
+    }
+    while (depth > least && i->parent->owner && i->parent->owner->op == PG_OP_FOR) {
+        pg_inst_move_before(i, i->parent->owner);
+        s->changed = true;
+        depth--;
+    }
+    return depth;
+}
+
+static pg_inst *visit_pure(pg_simplify *s, pg_inst *i, uint32_t depth)
+{
+    const pg_inst *before = i->prev;
+    pg_region *parent = i->parent;
+    const pg_val same = pg_simplify_fold(s, i);
+    if (same.id != 0) {
+        replace(s, i->out[0], same);
+        pg_inst_remove(i);
+        s->changed = true;
+        return before ? before->next : parent->first; /* what folding has added */
+    }
+    pg_inst *next = i->next;
+    const pg_inst *equal = pg_simplify_lookup(s, i);
+    if (equal) {
+        for (uint32_t j = 0; j < i->n_out; j++) {
+            replace(s, i->out[j], equal->out[j]);
+        }
+        pg_inst_remove(i);
+        s->changed = true;
+        return next;
+    }
+    depth = hoist(s, i, depth);
+    for (uint32_t j = 0; j < i->n_out; j++) {
+        pg_simplify_fact(s, i->out[j])->depth = depth;
+    }
+    if (i->op == PG_OP_CONST) {
+        pg_simplify_fact(s, i->out[0])->literal = i->in[0];
+    }
+    pg_simplify_remember(s, i);
+    return next;
+}
+
+static pg_inst *visit(pg_simplify *s, pg_inst *i, uint32_t depth)
+{
+    take_operands(s, i);
+    for (uint32_t j = 0; j < i->n_out; j++) {
+        pg_simplify_fact(s, i->out[j])->depth = depth;
+    }
+    switch (i->op) {
+    case PG_OP_FOR: return visit_for(s, i, depth);
+    case PG_OP_IF: return visit_if(s, i, depth);
+    case PG_OP_PARTITION: {
+        const uint32_t base = s->tile_base;
+        s->tile_base = s->known.n;
+        walk_scope(s, i->regions[0], depth + 1);
+        s->tile_base = base;
+        return i->next;
+    }
+    case PG_OP_ELECT: walk_scope(s, i->regions[0], depth + 1); return i->next;
+    default: break;
+    }
+    if ((pg_op_infos[i->op].flags & PG_F_PURE) && i->n_out > 0 && i->n_regions == 0) {
+        return visit_pure(s, i, depth);
+    }
+    return i->next;
+}
+
+static void walk(pg_simplify *s, pg_region *r, uint32_t depth)
+{
+    for (pg_inst *i = r->first; i && !s->is_oom;) {
+        i = visit(s, i, depth);
+    }
+}
+
+static pg_status simplify_round(pg_kernel *k, pg_arena *scratch, bool *changed)
+{
+    pg_simplify s = {.k = k, .scratch = scratch};
+    pg_map_init(&s.table, scratch);
+    if (!pg_vec_reserve(scratch, &s.facts, k->values.n + 1)) {
+        return PG_E_NOMEM;
+    }
+    if (k->launch) {
+        s.is_launch = true;
+        walk_scope(&s, k->launch, 1);
+        s.is_launch = false;
+    }
+    walk_scope(&s, k->body, 1);
+    if (s.is_oom) {
+        return PG_E_NOMEM;
+    }
+    *changed = s.changed;
+    return pg_simplify_dce(k, scratch, changed);
+}
+
+pg_status pg_pass_simplify(pg_pass_env *env, pg_kernel *k, pg_change *change);
+pg_status pg_pass_simplify(pg_pass_env *env, pg_kernel *k, pg_change *change)
+{
+    bool changed = true;
+    for (uint32_t round = 0; changed && round < MAX_ROUNDS; round++) {
+        const pg_arena_mark mark = pg_arena_mark_get(env->scratch);
+        changed = false;
+        const pg_status st = simplify_round(k, env->scratch, &changed);
+        pg_arena_release(env->scratch, mark);
+        PG_TRY(st);
+        if (changed) {
+            *change = PG_CHANGED;
+        }
+    }
+    return PG_OK;
+}

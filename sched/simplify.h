@@ -1,0 +1,52 @@
+/* simplify.h: what the parts of the pass `simplify` share. The invariants are in simplify.c. */
+#ifndef PG_SCHED_SIMPLIFY_H
+#define PG_SCHED_SIMPLIFY_H
+
+#include "base/map.h"
+#include "sched/pass.h"
+
+/* What one round knows of a value. */
+typedef struct pg_fact {
+    pg_val to;      /* replaced by this one; chains */
+    pg_val literal; /* result of `const`: its literal */
+    uint32_t depth; /* nesting of the region that defines it; 0: parameters and literals */
+} pg_fact;
+
+typedef struct pg_simplify {
+    pg_kernel *k;
+    pg_arena *scratch;
+    PG_VEC(pg_fact) facts;   /* by value id */
+    PG_VEC(pg_inst *) known; /* pure operations in scope; `table` holds indices into it */
+    pg_map table;            /* hash of an expression -> index in known */
+    uint32_t tile_base;      /* known[tile_base..] stand in the same partition */
+    bool is_launch;          /* in the launch region: the manifest prints what stands there */
+    bool is_oom;
+    bool changed;
+} pg_simplify;
+
+/* Facts of a value; never NULL. */
+pg_fact *pg_simplify_fact(pg_simplify *s, pg_val v);
+/* The value that stands for v now. */
+pg_val pg_simplify_find(pg_simplify *s, pg_val v);
+/* v's constant pattern, cut to the width of its element; false if it has none or is poison. */
+bool pg_simplify_const(pg_simplify *s, pg_val v, uint64_t *bits);
+/* The same, sign-extended; integers only. */
+bool pg_simplify_int(pg_simplify *s, pg_val v, int64_t *out);
+/* New one-result operation before `at`, at its source location. */
+pg_val pg_simplify_emit(pg_simplify *s, pg_inst *at, pg_op op, uint32_t n_in, const pg_val *in,
+                        pg_type type);
+/* `const` of these bits before `at`. */
+pg_val pg_simplify_emit_const(pg_simplify *s, pg_inst *at, pg_type type, uint64_t bits);
+
+/* simplify_fold.c: a value equal to the only result of a pure operation, or id 0. May add
+ * operations before it. */
+pg_val pg_simplify_fold(pg_simplify *s, pg_inst *i);
+
+/* simplify_cse.c: the operation in scope that computes the same, or NULL. */
+pg_inst *pg_simplify_lookup(pg_simplify *s, const pg_inst *i);
+void pg_simplify_remember(pg_simplify *s, pg_inst *i);
+
+/* simplify_dce.c: removes what nobody needs. */
+pg_status pg_simplify_dce(pg_kernel *k, pg_arena *scratch, bool *changed);
+
+#endif

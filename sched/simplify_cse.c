@@ -1,0 +1,116 @@
+/* simplify_cse.c: which pure operations in scope compute the same. */
+#include "sched/simplify.h"
+
+static bool is_int_comm(const pg_simplify *s, const pg_inst *i)
+{
+    /* Float operations that commute may still choose the first operand's NaN. */
+    return (pg_op_infos[i->op].flags & PG_F_COMM) != 0 && i->n_in >= 2 && i->n_out > 0 &&
+           pg_type_is_int(s->k->module->ctx->types, pg_val_type(s->k, i->out[0]));
+}
+
+/* Operand j in the order that comparison uses: commutative pairs by id. */
+static pg_val ordered_in(const pg_inst *i, uint32_t j, bool is_comm)
+{
+    if (is_comm && j < 2 && i->in[0].id > i->in[1].id) {
+        return i->in[1 - j];
+    }
+    return i->in[j];
+}
+
+static bool aval_equal(const pg_aval *a, const pg_aval *b)
+{
+    if (a->kind != b->kind || a->n != b->n || a->num != b->num || a->sym.id != b->sym.id ||
+        a->val.id != b->val.id) {
+        return false;
+    }
+    for (uint32_t i = 0; i < a->n; i++) {
+        if (!aval_equal(&a->items[i], &b->items[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static uint64_t hash_aval(uint64_t h, const pg_aval *a)
+{
+    h = pg_hash_mix(h, (uint64_t)a->kind | (uint64_t)a->n << 8);
+    h = pg_hash_mix(h, (uint64_t)a->num);
+    h = pg_hash_mix(h, (uint64_t)a->sym.id << 32 | a->val.id);
+    for (uint32_t i = 0; i < a->n; i++) {
+        h = hash_aval(h, &a->items[i]);
+    }
+    return h;
+}
+
+static uint64_t hash_inst(const pg_simplify *s, const pg_inst *i)
+{
+    const bool is_comm = is_int_comm(s, i);
+    uint64_t h = pg_hash_mix(i->op, (uint64_t)i->n_in << 32 | i->n_out);
+    for (uint32_t j = 0; j < i->n_in; j++) {
+        h = pg_hash_mix(h, ordered_in(i, j, is_comm).id);
+    }
+    for (uint32_t j = 0; j < i->n_out; j++) {
+        h = pg_hash_mix(h, pg_val_type(s->k, i->out[j]).id);
+    }
+    for (uint32_t j = 0; j < i->attrs.n; j++) {
+        h = hash_aval(pg_hash_mix(h, i->attrs.at[j].id), &i->attrs.at[j].val);
+    }
+    return h;
+}
+
+static bool inst_equal(const pg_simplify *s, const pg_inst *a, const pg_inst *b)
+{
+    if (a->op != b->op || a->n_in != b->n_in || a->n_out != b->n_out || a->attrs.n != b->attrs.n) {
+        return false;
+    }
+    const bool is_comm = is_int_comm(s, a);
+    for (uint32_t j = 0; j < a->n_in; j++) {
+        if (!pg_val_eq(ordered_in(a, j, is_comm), ordered_in(b, j, is_comm))) {
+            return false;
+        }
+    }
+    for (uint32_t j = 0; j < a->n_out; j++) {
+        if (!pg_type_eq(pg_val_type(s->k, a->out[j]), pg_val_type(s->k, b->out[j]))) {
+            return false;
+        }
+    }
+    for (uint32_t j = 0; j < a->attrs.n; j++) {
+        if (a->attrs.at[j].id != b->attrs.at[j].id ||
+            !aval_equal(&a->attrs.at[j].val, &b->attrs.at[j].val)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool has_tile(const pg_simplify *s, const pg_inst *i)
+{
+    return i->n_out > 0 && pg_val_info(s->k, i->out[0])->kind == PG_TY_TILE;
+}
+
+/* Equal hashes of different expressions take the next key: entries are never overwritten, so that
+ * closing a scope is a truncation. */
+#define NEXT_KEY(h) ((h) + 0x9e3779b97f4a7c15ull)
+
+pg_inst *pg_simplify_lookup(pg_simplify *s, const pg_inst *i)
+{
+    uint64_t h = hash_inst(s, i);
+    const uint32_t base = has_tile(s, i) ? s->tile_base : 0;
+    for (const uint32_t *at; (at = pg_map_get(&s->table, h)) != NULL; h = NEXT_KEY(h)) {
+        if (*at >= base && inst_equal(s, s->known.at[*at], i)) {
+            return s->known.at[*at];
+        }
+    }
+    return NULL;
+}
+
+void pg_simplify_remember(pg_simplify *s, pg_inst *i)
+{
+    uint64_t h = hash_inst(s, i);
+    while (pg_map_get(&s->table, h)) {
+        h = NEXT_KEY(h);
+    }
+    if (!pg_vec_push(s->scratch, &s->known, i) || !pg_map_put(&s->table, h, s->known.n - 1)) {
+        s->is_oom = true;
+    }
+}

@@ -1,0 +1,193 @@
+/* simplify_dce.c: dead code, carried values and results that nobody needs.
+ *
+ * I1  An operation is live if it has an effect, holds one in its regions, or a live value is its
+ *     result. Reads that complete at once are no effect.
+ * I2  A carried value is live as a whole: argument, initial value, yielded value, result.
+ * I3  Partitions stay, however empty: they say how many warps the kernel has. */
+#include "sched/simplify.h"
+
+typedef struct liveness {
+    pg_kernel *k;
+    pg_arena *scratch;
+    uint8_t *vals;   /* by value id */
+    uint8_t *insts;  /* by instruction id */
+    pg_vec_u32 work; /* values to look at */
+    bool is_oom;
+    bool changed;
+} liveness;
+
+static bool is_removable(const pg_inst *i)
+{
+    const uint16_t flags = pg_op_infos[i->op].flags;
+    if (flags & PG_F_PURE) {
+        return true;
+    }
+    if (i->n_out == 0 ||
+        (flags & (PG_F_REGION | PG_F_TERM | PG_F_SYMBOL | PG_F_ALLOC | PG_F_SYNC))) {
+        return false;
+    }
+    uint32_t effects = 0;
+    for (uint32_t j = 0; j < i->n_in; j++) {
+        effects |= pg_op_in((pg_op)i->op, j, i->n_in) & ~(uint32_t)PG_C_MASK;
+    }
+    return effects == PG_E_READ;
+}
+
+static void need(liveness *l, pg_val v)
+{
+    if (v.id < l->k->values.n && !l->vals[v.id]) {
+        l->vals[v.id] = 1;
+        if (!pg_vec_push(l->scratch, &l->work, v.id)) {
+            l->is_oom = true;
+        }
+    }
+}
+
+static void keep(liveness *l, const pg_inst *i)
+{
+    if (l->insts[i->id]) {
+        return;
+    }
+    l->insts[i->id] = 1;
+    const uint32_t n =
+        i->op == PG_OP_FOR ? 3 : i->n_in; /* carried values are asked for one by one */
+    for (uint32_t j = 0; j < n && j < i->n_in; j++) {
+        need(l, i->in[j]);
+    }
+}
+
+/* Keeps what has an effect in a region; true if there is any. */
+static bool keep_effects(liveness *l, const pg_region *r)
+{
+    bool any = false;
+    pg_foreach_inst (i, r) {
+        bool has = i->op == PG_OP_PARTITION || i->op == PG_OP_RETURN || i->op == PG_OP_GRID ||
+                   (i->n_regions == 0 && i->op != PG_OP_YIELD && !is_removable(i));
+        for (uint32_t j = 0; j < i->n_regions; j++) {
+            has = keep_effects(l, i->regions[j]) || has;
+        }
+        if (has) {
+            keep(l, i);
+        }
+        any = any || (has && i->op != PG_OP_RETURN);
+    }
+    return any;
+}
+
+static void need_yielded(liveness *l, const pg_region *r, uint32_t index)
+{
+    if (r->last && r->last->op == PG_OP_YIELD && index < r->last->n_in) {
+        need(l, r->last->in[index]);
+    }
+}
+
+static void spread(liveness *l, pg_val v)
+{
+    const pg_value *value = pg_value_of(l->k, v);
+    const uint32_t index = value->index;
+    if (value->kind == PG_V_ARG && value->region->owner) {
+        const pg_inst *owner = value->region->owner;
+        keep(l, owner);
+        if (index > 0 && index <= owner->n_out) {
+            need(l, owner->out[index - 1]);
+        }
+    } else if (value->kind == PG_V_RESULT) {
+        const pg_inst *def = value->def;
+        keep(l, def);
+        if (def->op == PG_OP_FOR) {
+            need(l, def->in[3 + index]);
+            need(l, def->regions[0]->args[1 + index]);
+        }
+        for (uint32_t j = 0; j < def->n_regions; j++) {
+            need_yielded(l, def->regions[j], index);
+        }
+    }
+}
+
+/* Drops item `at` of an array of n values and tells the later ones their new place. */
+static void drop_value(liveness *l, pg_val *at, uint32_t n, uint32_t index, bool is_numbered)
+{
+    for (uint32_t j = index; j + 1 < n; j++) {
+        at[j] = at[j + 1];
+        if (is_numbered) {
+            l->k->values.at[at[j].id].index = (uint16_t)j;
+        }
+    }
+}
+
+static void drop_yielded(liveness *l, pg_region *r, uint32_t index)
+{
+    pg_inst *yield = r->last;
+    if (yield && yield->op == PG_OP_YIELD && index < yield->n_in) {
+        drop_value(l, yield->in, yield->n_in, index, false);
+        yield->n_in--;
+    }
+}
+
+static void drop_result(liveness *l, pg_inst *i, uint32_t index)
+{
+    for (uint32_t r = 0; r < i->n_regions; r++) {
+        drop_yielded(l, i->regions[r], index);
+    }
+    if (i->op == PG_OP_FOR) {
+        pg_region *body = i->regions[0];
+        drop_value(l, i->in, i->n_in, 3 + index, false);
+        i->n_in--;
+        drop_value(l, body->args, body->n_args, 1 + index, true);
+        body->n_args--;
+    }
+    drop_value(l, i->out, i->n_out, index, true);
+    i->n_out--;
+    l->k->stamp++;
+    l->changed = true;
+}
+
+static void sweep(liveness *l, pg_region *r)
+{
+    pg_foreach_inst_safe (i, r) {
+        if (i->op == PG_OP_YIELD) {
+            continue;
+        }
+        if (!l->insts[i->id]) {
+            pg_inst_remove(i);
+            l->changed = true;
+            continue;
+        }
+        if (i->op == PG_OP_FOR || i->op == PG_OP_IF) {
+            for (uint32_t j = i->n_out; j-- > 0;) {
+                if (!l->vals[i->out[j].id]) {
+                    drop_result(l, i, j);
+                }
+            }
+        }
+        for (uint32_t j = 0; j < i->n_regions; j++) {
+            sweep(l, i->regions[j]);
+        }
+    }
+}
+
+pg_status pg_simplify_dce(pg_kernel *k, pg_arena *scratch, bool *changed)
+{
+    liveness l = {.k = k, .scratch = scratch};
+    l.vals = PG_NEWS(scratch, uint8_t, (size_t)k->values.n + 1);
+    l.insts = PG_NEWS(scratch, uint8_t, (size_t)k->n_insts + 1);
+    if (!l.vals || !l.insts) {
+        return PG_E_NOMEM;
+    }
+    if (k->launch) {
+        (void)keep_effects(&l, k->launch);
+    }
+    (void)keep_effects(&l, k->body);
+    while (l.work.n > 0 && !l.is_oom) {
+        spread(&l, (pg_val){l.work.at[--l.work.n]});
+    }
+    if (l.is_oom) {
+        return PG_E_NOMEM;
+    }
+    if (k->launch) {
+        sweep(&l, k->launch);
+    }
+    sweep(&l, k->body);
+    *changed = *changed || l.changed;
+    return PG_OK;
+}
