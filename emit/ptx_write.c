@@ -1,0 +1,435 @@
+/* ptx_write.c: prints the object model. One statement a line, opcode TAB operands, a TAB per scope;
+ * labels in the first column. What is printed depends on the model alone, so that
+ * write(read(text)) equals text for every text made here. */
+#include "emit/ptx.h"
+
+typedef struct writer {
+    pg_strbuf *out;
+    const pg_ptx_module *m;
+    const pg_ptx_func *f;
+    pg_arena *arena;     /* NULL: no map of lines wanted */
+    pg_vec_u32 *line_of;
+    size_t mapped;       /* bytes of `out` whose lines are in the map */
+    uint32_t depth;
+} writer;
+
+/* Ends the line and enters it, and lines before it that nobody entered, into the map. */
+static void end_line(writer *w, uint32_t ir_line)
+{
+    pg_put_char(w->out, '\n');
+    if (w->arena == NULL || w->out->is_oom) {
+        return;
+    }
+    for (size_t i = w->mapped; i < w->out->len; i++) {
+        if (w->out->ptr[i] == '\n') {
+            uint32_t line = i + 1 == w->out->len ? ir_line : 0;
+            if (!pg_vec_push(w->arena, w->line_of, line)) {
+                w->arena = NULL;
+                return;
+            }
+        }
+    }
+    w->mapped = w->out->len;
+}
+
+static void put_comment(writer *w, pg_str text)
+{
+    pg_put(w->out, "//");
+    if (text.len != 0) {
+        pg_put_char(w->out, ' ');
+        pg_put_str(w->out, text);
+    }
+}
+
+static const char *const space_names[PG_PTX_SP_COUNT] = {
+    "", "reg", "const", "global", "local", "param", "shared",
+};
+
+/* Decimal up to 32 bits; beyond, hexadecimal: descriptors and policies are patterns. */
+static void put_int(writer *w, const pg_ptx_opnd *o)
+{
+    if ((o->flags & PG_PTX_OF_UNSIGNED) != 0) {
+        pg_put_u64(w->out, (uint64_t)o->imm);
+        pg_put_char(w->out, 'U');
+    } else if (o->imm >= INT32_MIN && o->imm <= (int64_t)UINT32_MAX) {
+        pg_put_i64(w->out, o->imm);
+    } else {
+        pg_put(w->out, "0x");
+        pg_put_hex(w->out, (uint64_t)o->imm, 16);
+    }
+}
+
+static void put_offset(writer *w, int64_t offset)
+{
+    if (offset != 0) {
+        pg_put_char(w->out, '+');
+        pg_put_i64(w->out, offset);
+    }
+}
+
+static void put_sreg(writer *w, const pg_ptx_opnd *o)
+{
+    if (o->id < PG_PTX_SREG_COUNT) {
+        pg_put(w->out, pg_ptx_sreg_infos[o->id].text);
+    }
+    if (o->n < 4) {
+        pg_put_char(w->out, '.');
+        pg_put_char(w->out, "xyzw"[o->n]);
+    }
+}
+
+static void put_opnd(writer *w, const pg_ptx_opnd *o, uint32_t depth);
+
+static void put_list(writer *w, const pg_ptx_opnd *o, uint32_t depth)
+{
+    for (uint32_t i = 0; i < o->n && o->id + i < w->f->pool.n; i++) {
+        if (i != 0) {
+            pg_put(w->out, ", ");
+        }
+        put_opnd(w, &w->f->pool.at[o->id + i], depth);
+    }
+}
+
+static void put_aggregate(writer *w, const pg_ptx_opnd *o, uint32_t depth)
+{
+    const pg_ptx_opnd *parts = w->f->pool.at + o->id;
+    switch (o->kind) {
+    case PG_PTX_O_ADDR:
+        pg_put_char(w->out, '[');
+        put_opnd(w, parts, depth);
+        put_offset(w, o->imm);
+        pg_put_char(w->out, ']');
+        break;
+    case PG_PTX_O_TADDR:
+        pg_put_char(w->out, '[');
+        put_opnd(w, parts, depth);
+        put_offset(w, o->imm);
+        pg_put(w->out, ", ");
+        put_list(w, &(pg_ptx_opnd){.id = o->id + 1, .n = (uint16_t)(o->n - 1)}, depth);
+        pg_put_char(w->out, ']');
+        break;
+    case PG_PTX_O_VEC:
+        pg_put_char(w->out, '{');
+        put_list(w, o, depth);
+        pg_put_char(w->out, '}');
+        break;
+    case PG_PTX_O_LIST:
+        pg_put_char(w->out, '(');
+        put_list(w, o, depth);
+        pg_put_char(w->out, ')');
+        break;
+    default: /* PG_PTX_O_PAIR */
+        put_opnd(w, parts, depth);
+        pg_put_char(w->out, '|');
+        put_opnd(w, parts + 1, depth);
+        break;
+    }
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion): operands nest at most PG_PTX_MAX_NEST deep */
+static void put_opnd(writer *w, const pg_ptx_opnd *o, uint32_t depth)
+{
+    if (depth > PG_PTX_MAX_NEST) {
+        return;
+    }
+    if ((o->flags & PG_PTX_OF_NEG) != 0) {
+        pg_put_char(w->out, '!');
+    }
+    switch ((pg_ptx_opnd_kind)o->kind) {
+    case PG_PTX_O_NONE:
+        break;
+    case PG_PTX_O_REG:
+        if (o->id < w->f->regs.n) {
+            pg_put_str(w->out, w->f->regs.at[o->id].name);
+        }
+        break;
+    case PG_PTX_O_SREG:
+        put_sreg(w, o);
+        break;
+    case PG_PTX_O_INT:
+        put_int(w, o);
+        break;
+    case PG_PTX_O_F32:
+        pg_put(w->out, "0f");
+        pg_put_hex(w->out, (uint32_t)o->imm, 8);
+        break;
+    case PG_PTX_O_F64:
+        pg_put(w->out, "0d");
+        pg_put_hex(w->out, (uint64_t)o->imm, 16);
+        break;
+    case PG_PTX_O_SYM:
+        if (o->id < w->m->syms.n) {
+            pg_put_str(w->out, w->m->syms.at[o->id].name);
+        }
+        put_offset(w, o->imm);
+        break;
+    case PG_PTX_O_LABEL:
+        if (o->id < w->f->labels.n) {
+            pg_put_str(w->out, w->f->labels.at[o->id]);
+        }
+        break;
+    case PG_PTX_O_SINK:
+        pg_put_char(w->out, '_');
+        break;
+    case PG_PTX_O_ADDR:
+    case PG_PTX_O_TADDR:
+    case PG_PTX_O_VEC:
+    case PG_PTX_O_LIST:
+    case PG_PTX_O_PAIR:
+        if (o->id + (o->n != 0 ? 1U : 0U) <= w->f->pool.n) {
+            put_aggregate(w, o, depth + 1);
+        }
+        break;
+    }
+}
+
+static void put_type(writer *w, uint8_t type)
+{
+    pg_put_char(w->out, '.');
+    pg_put(w->out, pg_ptx_type_infos[type].text);
+}
+
+/* ".visible " and so on, in the order of the bits. */
+static void put_linkage(writer *w, uint8_t linkage)
+{
+    static const char *const names[] = {".visible ", ".extern ", ".weak ", ".common "};
+    for (uint32_t i = 0; i < 4; i++) {
+        if ((linkage >> i & 1) != 0) {
+            pg_put(w->out, names[i]);
+        }
+    }
+}
+
+/* Variable or parameter without what ends it. */
+static void put_var(writer *w, const pg_ptx_sym *s)
+{
+    put_linkage(w, s->linkage);
+    pg_put_char(w->out, '.');
+    pg_put(w->out, space_names[s->space]);
+    pg_put_char(w->out, ' ');
+    if (s->attributes.len != 0) {
+        pg_put_str(w->out, s->attributes);
+        pg_put_char(w->out, ' ');
+    }
+    if (s->align != 0) {
+        pg_put(w->out, ".align ");
+        pg_put_u64(w->out, s->align);
+        pg_put_char(w->out, ' ');
+    }
+    if (s->vec != 0) {
+        pg_put(w->out, ".v");
+        pg_put_u64(w->out, s->vec);
+        pg_put_char(w->out, ' ');
+    }
+    put_type(w, s->type);
+    pg_put_char(w->out, ' ');
+    if (s->is_ptr) {
+        pg_put(w->out, ".ptr ");
+        if (s->ptr_space != PG_PTX_SP_NONE) {
+            pg_put_char(w->out, '.');
+            pg_put(w->out, space_names[s->ptr_space]);
+            pg_put_char(w->out, ' ');
+        }
+        if (s->ptr_align != 0) {
+            pg_put(w->out, ".align ");
+            pg_put_u64(w->out, s->ptr_align);
+            pg_put_char(w->out, ' ');
+        }
+    }
+    pg_put_str(w->out, s->name);
+    pg_put_str(w->out, s->dims);
+    if (s->init.len != 0) {
+        pg_put(w->out, " = ");
+        pg_put_str(w->out, s->init);
+    }
+}
+
+static void put_trailer(writer *w, const pg_ptx_stmt *s)
+{
+    if (s->comment.len != 0) {
+        pg_put_char(w->out, '\t');
+        put_comment(w, s->comment);
+    }
+    end_line(w, s->loc.line);
+}
+
+/* Declarations from statement i on that share a line; returns the last statement. */
+static uint32_t put_regs(writer *w, uint32_t i)
+{
+    const pg_ptx_func *f = w->f;
+    for (bool is_first = true;; is_first = false, i++) {
+        const pg_ptx_regdecl *d = &f->regdecls.at[f->body.at[i].id];
+        if (is_first) {
+            pg_put(w->out, ".reg ");
+            put_type(w, d->type);
+        }
+        pg_put(w->out, is_first ? " " : ", ");
+        pg_put_str(w->out, d->base);
+        if (d->count != 0) {
+            pg_put_char(w->out, '<');
+            pg_put_u64(w->out, d->count);
+            pg_put_char(w->out, '>');
+        }
+        const pg_ptx_stmt *next = i + 1 < f->body.n ? &f->body.at[i + 1] : NULL;
+        if (next == NULL || next->kind != PG_PTX_S_REGS || !f->regdecls.at[next->id].same_line) {
+            pg_put_char(w->out, ';');
+            return i;
+        }
+    }
+}
+
+static void put_inst(writer *w, const pg_ptx_stmt *s)
+{
+    if (s->guard.kind == PG_PTX_O_REG) {
+        pg_put_char(w->out, '@');
+        put_opnd(w, &s->guard, 0);
+        pg_put_char(w->out, ' ');
+    }
+    pg_put_str(w->out, s->text);
+    for (uint32_t i = 0; i < s->n_ops && s->ops + i < w->f->pool.n; i++) {
+        pg_put(w->out, i == 0 ? "\t" : ", ");
+        put_opnd(w, &w->f->pool.at[s->ops + i], 0);
+    }
+    pg_put_char(w->out, ';');
+}
+
+/* Returns the last statement printed. */
+static uint32_t put_stmt(writer *w, uint32_t i)
+{
+    const pg_ptx_stmt *s = &w->f->body.at[i];
+    if (s->kind == PG_PTX_S_CLOSE && w->depth > 1) {
+        w->depth--;
+    }
+    if (s->kind != PG_PTX_S_LABEL) {
+        pg_put_repeat(w->out, '\t', w->depth);
+    }
+    switch ((pg_ptx_stmt_kind)s->kind) {
+    case PG_PTX_S_INST:
+        put_inst(w, s);
+        break;
+    case PG_PTX_S_LABEL:
+        pg_put_str(w->out, w->f->labels.at[s->id]);
+        pg_put_char(w->out, ':');
+        break;
+    case PG_PTX_S_REGS:
+        i = put_regs(w, i);
+        s = &w->f->body.at[i];
+        break;
+    case PG_PTX_S_VAR:
+        put_var(w, &w->m->syms.at[s->id]);
+        pg_put_char(w->out, ';');
+        break;
+    case PG_PTX_S_OPEN:
+        pg_put_char(w->out, '{');
+        w->depth++;
+        break;
+    case PG_PTX_S_CLOSE:
+        pg_put_char(w->out, '}');
+        break;
+    case PG_PTX_S_COMMENT:
+        put_comment(w, s->text);
+        break;
+    case PG_PTX_S_RAW:
+        pg_put_str(w->out, s->text);
+        break;
+    }
+    put_trailer(w, s);
+    return i;
+}
+
+static void put_func_head(writer *w, const pg_ptx_func *f)
+{
+    const pg_ptx_sym *sym = &w->m->syms.at[f->sym];
+    put_linkage(w, sym->linkage);
+    pg_put(w->out, f->is_entry ? ".entry " : ".func ");
+    if (f->returns.n != 0) {
+        pg_put_char(w->out, '(');
+        for (uint32_t i = 0; i < f->returns.n; i++) {
+            pg_put(w->out, i == 0 ? "" : ", ");
+            put_var(w, &w->m->syms.at[f->returns.at[i]]);
+        }
+        pg_put(w->out, ") ");
+    }
+    pg_put_str(w->out, sym->name);
+    pg_put_char(w->out, '(');
+    for (uint32_t i = 0; i < f->params.n; i++) {
+        pg_put(w->out, i == 0 ? "\n\t" : ",\n\t");
+        put_var(w, &w->m->syms.at[f->params.at[i]]);
+    }
+    pg_put(w->out, f->params.n == 0 ? ")" : "\n)");
+    for (uint32_t i = 0; i < f->directives.n; i++) {
+        pg_put_char(w->out, '\n');
+        pg_put_str(w->out, f->directives.at[i]);
+    }
+}
+
+static void put_func(writer *w, const pg_ptx_func *f)
+{
+    w->f = f;
+    w->depth = 1;
+    pg_put_char(w->out, '\n');
+    for (uint32_t i = 0; i < f->lead.n; i++) {
+        put_comment(w, f->lead.at[i]);
+        end_line(w, 0);
+    }
+    put_func_head(w, f);
+    if (!f->has_body) {
+        pg_put_char(w->out, ';');
+        end_line(w, 0);
+        return;
+    }
+    end_line(w, 0);
+    pg_put_char(w->out, '{');
+    end_line(w, 0);
+    for (uint32_t i = 0; i < f->body.n; i++) {
+        i = put_stmt(w, i);
+    }
+    pg_put_char(w->out, '}');
+    end_line(w, 0);
+}
+
+static void put_header(writer *w)
+{
+    for (uint32_t i = 0; i < w->m->header_comments.n; i++) {
+        put_comment(w, w->m->header_comments.at[i]);
+        end_line(w, 0);
+    }
+    pg_putf(w->out, ".version %u.%u\n.target ", w->m->version / 10U, w->m->version % 10U);
+    pg_put_str(w->out, w->m->target);
+    pg_put_str(w->out, w->m->target_options);
+    pg_putf(w->out, "\n.address_size %u", w->m->address_size);
+    end_line(w, 0);
+}
+
+void pg_ptx_write_map(pg_strbuf *out, const pg_ptx_module *m, pg_arena *arena, pg_vec_u32 *line_of)
+{
+    writer w = {.out = out, .m = m, .arena = arena, .line_of = line_of, .mapped = out->len};
+    put_header(&w);
+    bool was_line = false; /* the item before was a variable, comment or directive */
+    for (uint32_t i = 0; i < m->items.n; i++) {
+        const pg_ptx_item *item = &m->items.at[i];
+        if (item->kind == PG_PTX_I_FUNC) {
+            put_func(&w, m->funcs.at[item->id]);
+            was_line = false;
+            continue;
+        }
+        if (!was_line) {
+            pg_put_char(out, '\n');
+        }
+        was_line = true;
+        if (item->kind == PG_PTX_I_VAR) {
+            put_var(&w, &m->syms.at[item->id]);
+            pg_put_char(out, ';');
+        } else if (item->kind == PG_PTX_I_COMMENT) {
+            put_comment(&w, item->text);
+        } else {
+            pg_put_str(out, item->text);
+        }
+        end_line(&w, 0);
+    }
+}
+
+void pg_ptx_write(pg_strbuf *out, const pg_ptx_module *m)
+{
+    pg_ptx_write_map(out, m, NULL, NULL);
+}
