@@ -18,6 +18,12 @@ import sys
 import repo
 
 
+# The analyzer gives up on a function after so many steps: a bound on time, as it grows with the
+# power of the branches.  What lies behind is left to the sanitizers.
+ANALYZER = [f"--extra-arg={x}" for x in ("-Xclang", "-analyzer-config", "-Xclang",
+                                          "max-nodes=20000")]
+
+
 def version(tool):
     return subprocess.run([tool, "--version"], capture_output=True, text=True, check=True).stdout
 
@@ -37,7 +43,7 @@ def format_one(name):
 
 def tidy_one(name, build):
     r = subprocess.run(["clang-tidy", "--quiet", "-p", str(build), "--use-color=false",
-                        "--extra-arg=-Wno-unknown-warning-option", name],
+                        "--extra-arg=-Wno-unknown-warning-option", *ANALYZER, name],
                        cwd=repo.ROOT, capture_output=True, text=True, check=False)
     if r.returncode == 0:
         return []
@@ -85,7 +91,7 @@ def main():
         key = digest([name], config)
         jobs.append((key, None if cache.has(key) else pool.submit(format_one, name)))
 
-    config = repo.text(".clang-tidy") + version("clang-tidy")
+    config = repo.text(".clang-tidy") + version("clang-tidy") + " ".join(ANALYZER)
     commands = {}
     for c in json.loads((build / "compile_commands.json").read_text()):
         path = os.path.relpath(os.path.join(c["directory"], c["file"]), repo.ROOT)
