@@ -198,8 +198,9 @@ static bool put_special(pg_strbuf *b, double x)
  * it is, and no other of that length does. */
 static bool shortest_fast(double x, pg_decimal *out)
 {
-    double power = 1;
-    for (int32_t places = 0; places <= 6; places++, power *= 10) {
+    static const double powers[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6};
+    for (int32_t places = 0; places <= 6; places++) {
+        double power = powers[places];
         double scaled = x * power;
         if (!(scaled < 1e15)) {
             return false;
