@@ -67,10 +67,10 @@ static run_exit take_args(const maker *k)
         run_dtype type = v == NULL ? RUN_D_S64 : v->spec->type;
         uint64_t bits;
         if (v == NULL && !is_default(r, p->name)) {
-            return run_fail(k->msgs, RUN_INPUT, RUN_MSG_ARG_UNKNOWN, r->file, "scalar", p->name);
+            return run_fail(k->msgs, RUN_USAGE, RUN_MSG_ARG_UNKNOWN, r->file, "scalar", p->name);
         }
         if (!run_elem_parse(type, pg_str_of(p->value), &bits)) {
-            return run_fail(k->msgs, RUN_INPUT, RUN_MSG_ARG_VALUE, r->file, p->value,
+            return run_fail(k->msgs, RUN_USAGE, RUN_MSG_ARG_VALUE, r->file, p->value,
                             run_dtypes[type].name, p->name);
         }
         if (run_dtypes[type].kind == 'f') {
@@ -100,7 +100,7 @@ static run_exit take_arrays(const maker *k)
         const run_pair *p = &r->ins.at[i];
         run_value *v = find_value(k->in, p->name, false);
         if (v == NULL) {
-            return run_fail(k->msgs, RUN_INPUT, RUN_MSG_ARG_UNKNOWN, r->file, "array", p->name);
+            return run_fail(k->msgs, RUN_USAGE, RUN_MSG_ARG_UNKNOWN, r->file, "array", p->name);
         }
         run_exit status = run_npy_read(k->msgs, k->arena, p->value, &v->array);
         if (status != RUN_OK) {
@@ -116,7 +116,7 @@ static run_exit take_arrays(const maker *k)
     for (size_t i = 0; i < r->outs.n; i++) {
         run_value *v = find_value(k->in, r->outs.at[i].name, false);
         if (v == NULL) {
-            return run_fail(k->msgs, RUN_INPUT, RUN_MSG_ARG_UNKNOWN, r->file, "array",
+            return run_fail(k->msgs, RUN_USAGE, RUN_MSG_ARG_UNKNOWN, r->file, "array",
                             r->outs.at[i].name);
         }
         v->out_file = r->outs.at[i].value;
@@ -235,7 +235,7 @@ static run_exit make_array(const maker *k, run_value *v, uint32_t index)
     run_array want = {.type = v->spec->type, .rank = v->spec->rank};
     if (!v->spec->has_shape) {
         return v->has_value ? RUN_OK
-                            : run_fail(k->msgs, RUN_INPUT, RUN_MSG_ARG_MISSING, k->request->file,
+                            : run_fail(k->msgs, RUN_USAGE, RUN_MSG_ARG_MISSING, k->request->file,
                                        v->spec->name);
     }
     for (uint32_t d = 0; d < want.rank; d++) {
@@ -296,7 +296,7 @@ static run_exit make_all(const maker *k)
                             "launching kernels that take tensor maps");
         }
         if (v->spec->kind == RUN_ARG_SCALAR && !v->has_value) {
-            return run_fail(k->msgs, RUN_INPUT, RUN_MSG_ARG_MISSING, k->request->file,
+            return run_fail(k->msgs, RUN_USAGE, RUN_MSG_ARG_MISSING, k->request->file,
                             v->spec->name);
         }
     }

@@ -1,0 +1,225 @@
+/* Command line to struct, by the table in commands.def. */
+#include <string.h>
+
+#include "cli.h"
+
+enum {
+#define CMD(id, ...) C_##id = 1 << CLI_##id,
+#include "commands.def"
+    C_MAKES = C_COMPILE | C_KERNEL | C_OPT
+};
+
+typedef enum option_kind { FLAG, TEXT, ONE, SOME, NUMBER, DIMS, PAIR, MANY, MAYBE } option_kind;
+
+typedef struct option_row {
+    const char *text;
+    option_kind kind;
+    const char *takes;
+    unsigned commands;
+} option_row;
+
+static const option_row rows[CLI_OPTION_COUNT] = {
+#define CMD(...)
+#define OPT(id, text, kind, takes, commands, doc) {text, kind, takes, commands},
+#include "commands.def"
+};
+
+typedef struct command_row {
+    const char *name, *operands;
+    int least, most;
+} command_row;
+
+static const command_row commands[CLI_COMMAND_COUNT] = {
+#define CMD(id, name, operands, least, most, doc) {name, operands, least, most},
+#include "commands.def"
+};
+
+const char *cli_command_name(cli_command command)
+{
+    return commands[command].name;
+}
+
+static run_exit usage(const cli *c, int number, const char *a, const char *b, const char *d)
+{
+    return run_fail(&c->msgs, RUN_USAGE, number, NULL, a, b, d);
+}
+
+static bool is_word_of(const char *words, const char *word, size_t len)
+{
+    while (*words != '\0') {
+        size_t n = strcspn(words, "|");
+        if (n == len && memcmp(words, word, n) == 0) {
+            return true;
+        }
+        words += n + (words[n] == '|');
+    }
+    return false;
+}
+
+static bool are_words_of(const char *words, const char *list)
+{
+    for (;;) {
+        size_t n = strcspn(list, ",");
+        if (!is_word_of(words, list, n)) {
+            return false;
+        }
+        if (list[n] == '\0') {
+            return true;
+        }
+        list += n + 1;
+    }
+}
+
+static bool parse_dims(const char *text, uint32_t out[3])
+{
+    out[0] = out[1] = out[2] = 1;
+    for (int i = 0; i < 3; i++) {
+        uint64_t x;
+        size_t n = strcspn(text, ",");
+        if (!pg_parse_u64((pg_str){text, n}, &x) || x < 1 || x > INT32_MAX) {
+            return false;
+        }
+        out[i] = (uint32_t)x;
+        if (text[n] == '\0') {
+            return true;
+        }
+        text += n + 1;
+    }
+    return false;
+}
+
+static bool add_given(cli *c, cli_option o, const char *value)
+{
+    cli_given *g = &c->given[c->n_given];
+    *g = (cli_given){o, {"", value}};
+    if (rows[o].kind == PAIR) {
+        const char *equals = strchr(value, '=');
+        if (equals == NULL || equals == value) {
+            return false;
+        }
+        g->pair.name = pg_arena_str(&c->arena, (pg_str){value, (size_t)(equals - value)}).ptr;
+        g->pair.value = equals + 1;
+    }
+    c->n_given++;
+    return true;
+}
+
+static run_exit set_value(cli *c, cli_option o, const char *value)
+{
+    const option_row *row = &rows[o];
+    bool is_good = true;
+    switch (row->kind) {
+    case FLAG:
+    case TEXT: break;
+    case ONE: is_good = is_word_of(row->takes, value, strlen(value)); break;
+    case MAYBE: is_good = value[0] == '\0' || is_word_of(row->takes, value, strlen(value)); break;
+    case SOME: is_good = are_words_of(row->takes, value); break;
+    case NUMBER: is_good = pg_parse_u64(pg_str_of(value), &c->numbers[o]); break;
+    case DIMS: is_good = parse_dims(value, c->dims[o]); break;
+    case PAIR:
+    case MANY: is_good = add_given(c, o, value); break;
+    }
+    if (!is_good) {
+        return usage(c, RUN_MSG_USAGE_VALUE, value, row->text, row->takes);
+    }
+    c->values[o] = value;
+    return RUN_OK;
+}
+
+/* The option that `text` (up to len) names for the command; CLI_OPTION_COUNT if there is none. */
+static cli_option find_option(cli_command command, const char *text, size_t len)
+{
+    for (int i = 0; i < CLI_OPTION_COUNT; i++) {
+        if ((rows[i].commands & 1u << command) != 0 && strlen(rows[i].text) == len &&
+            memcmp(rows[i].text, text, len) == 0) {
+            return (cli_option)i;
+        }
+    }
+    return CLI_OPTION_COUNT;
+}
+
+/* One option, whose value may be the next argument: then *at moves on. */
+static run_exit parse_option(cli *c, int argc, char **argv, int *at)
+{
+    const char *text = argv[*at];
+    bool is_short = text[1] != '-';
+    size_t len = is_short ? 2 : strcspn(text, "=");
+    cli_option o = find_option(c->command, text, len);
+    const char *value = text[len] == '\0' ? NULL : text + len + (text[len] == '=');
+    if (o == CLI_OPTION_COUNT) {
+        return usage(c, RUN_MSG_USAGE_OPTION, cli_command_name(c->command), text, "");
+    }
+    if (rows[o].kind == FLAG && value != NULL) {
+        return usage(c, RUN_MSG_USAGE_UNWANTED, rows[o].text, "", "");
+    }
+    if (rows[o].kind == FLAG || (rows[o].kind == MAYBE && value == NULL)) {
+        value = "";
+    }
+    if (value == NULL) {
+        if (*at + 1 >= argc) {
+            return usage(c, RUN_MSG_USAGE_NO_VALUE, rows[o].text, "", "");
+        }
+        value = argv[++*at];
+    }
+    return set_value(c, o, value);
+}
+
+static run_exit find_command(cli *c, const char *name)
+{
+    static const char *const later[] = {"graph", "layout", "sass"};
+    for (int i = 0; i < CLI_COMMAND_COUNT; i++) {
+        if (strcmp(name, commands[i].name) == 0) {
+            c->command = (cli_command)i;
+            return RUN_OK;
+        }
+    }
+    for (size_t i = 0; i < PG_COUNT_OF(later); i++) {
+        if (strcmp(name, later[i]) == 0) {
+            return usage(c, RUN_MSG_USAGE_LATER, name, "", "");
+        }
+    }
+    return usage(c, RUN_MSG_USAGE_COMMAND, name, "", "");
+}
+
+run_exit cli_parse(cli *c, int argc, char **argv)
+{
+    run_exit status = find_command(c, argv[1]);
+    c->given = PG_NEWS(&c->arena, cli_given, (size_t)argc);
+    if (c->given == NULL) {
+        return run_fail(&c->msgs, RUN_TOOL, RUN_MSG_NO_MEMORY, NULL);
+    }
+    int n_operands = 0;
+    bool are_options_over = false;
+    for (int i = 2; i < argc && status == RUN_OK; i++) {
+        if (!are_options_over && strcmp(argv[i], "--") == 0) {
+            are_options_over = true;
+        } else if (!are_options_over &&
+                   (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)) {
+            c->operand = c->command == CLI_HELP ? NULL : cli_command_name(c->command);
+            c->command = CLI_HELP;
+            return RUN_OK;
+        } else if (!are_options_over && argv[i][0] == '-' && argv[i][1] != '\0') {
+            status = parse_option(c, argc, argv, &i);
+        } else {
+            c->operand = argv[i];
+            n_operands++;
+        }
+    }
+    const command_row *row = &commands[c->command];
+    if (status == RUN_OK && (n_operands < row->least || n_operands > row->most)) {
+        status = usage(c, RUN_MSG_USAGE_OPERANDS, row->name, row->operands, "");
+    }
+    return status;
+}
+
+run_pairs cli_pairs(cli *c, cli_option option)
+{
+    run_pair *pairs = PG_NEWS(&c->arena, run_pair, c->n_given);
+    size_t n = 0;
+    for (size_t i = 0; pairs != NULL && i < c->n_given; i++) {
+        if (c->given[i].option == option) {
+            pairs[n++] = c->given[i].pair;
+        }
+    }
+    return (run_pairs){pairs, n};
+}

@@ -1,0 +1,75 @@
+/* `ptxgen exec`: any PTX text on the CPU. */
+#include <string.h>
+
+#include "tools/run/spec.h"
+
+#include "cli.h"
+
+static run_exit check_usage(const cli *c)
+{
+    if (c->values[CLI_OPT_GRID] == NULL || c->values[CLI_OPT_BLOCK] == NULL) {
+        return run_fail(&c->msgs, RUN_USAGE, RUN_MSG_USAGE_NEEDS, NULL, "`ptxgen exec`",
+                        "--grid and --block");
+    }
+    if (c->values[CLI_OPT_SEED] != NULL && c->values[CLI_OPT_SEEDS] != NULL) {
+        return run_fail(&c->msgs, RUN_USAGE, RUN_MSG_USAGE_TOGETHER, NULL, "--seed", "--seeds");
+    }
+    if (c->numbers[CLI_OPT_SMEM] > INT32_MAX) {
+        return run_fail(&c->msgs, RUN_USAGE, RUN_MSG_USAGE_VALUE, NULL, c->values[CLI_OPT_SMEM],
+                        "--smem", "at most 2147483647");
+    }
+    if (c->values[CLI_OPT_TRACE] != NULL) {
+        return run_fail(&c->msgs, RUN_TOOL, RUN_MSG_NOT_ON_CPU, NULL, "--trace");
+    }
+    return RUN_OK;
+}
+
+static run_exit parse_specs(cli *c, run_specs *out)
+{
+    const char **texts = PG_NEWS(&c->arena, const char *, c->n_given);
+    uint32_t n = 0;
+    if (texts == NULL) {
+        return run_fail(&c->msgs, RUN_TOOL, RUN_MSG_NO_MEMORY, NULL);
+    }
+    for (size_t i = 0; i < c->n_given; i++) {
+        if (c->given[i].option == CLI_OPT_SPEC) {
+            texts[n++] = c->given[i].pair.value;
+        }
+    }
+    return run_specs_parse(&c->msgs, &c->arena, texts, n, out);
+}
+
+run_exit cli_exec(cli *c)
+{
+    run_specs specs;
+    run_launch l = {.entry = c->values[CLI_OPT_ENTRY]};
+    const char *races = c->values[CLI_OPT_RACES];
+    run_exit status = check_usage(c);
+    if (status == RUN_OK) {
+        status = run_read_file(&c->msgs, &c->arena, c->operand, &l.ptx);
+    }
+    if (status == RUN_OK) {
+        status = parse_specs(c, &specs);
+    }
+    if (status != RUN_OK) {
+        return status;
+    }
+    l.file = strcmp(c->operand, "-") == 0 ? "<stdin>" : c->operand;
+    memcpy(l.grid, c->dims[CLI_OPT_GRID], sizeof l.grid);
+    memcpy(l.block, c->dims[CLI_OPT_BLOCK], sizeof l.block);
+    memcpy(l.cluster, c->dims[CLI_OPT_CLUSTER], sizeof l.cluster);
+    l.smem = (uint32_t)c->numbers[CLI_OPT_SMEM];
+    l.buffers = specs.buffers;
+    l.n_buffers = specs.n_buffers;
+    l.params = specs.params;
+    l.n_params = specs.n_params;
+    l.first_seed = c->numbers[CLI_OPT_SEED];
+    l.n_seeds = c->numbers[CLI_OPT_SEEDS];
+    l.races = races == NULL               ? RUN_RACES_OFF
+              : strcmp(races, "isa") == 0 ? RUN_RACES_ISA
+                                          : RUN_RACES_PRACTICE;
+    l.has_stats = c->values[CLI_OPT_STATS] != NULL;
+    l.max_steps = c->numbers[CLI_OPT_MAX_STEPS];
+    status = run_launch_all(&c->msgs, &c->arena, &l);
+    return status == RUN_OK ? run_specs_write(&c->msgs, &specs) : status;
+}

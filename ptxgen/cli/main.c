@@ -1,0 +1,55 @@
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+static bool wants_color(void)
+{
+    const char *no_color = getenv("NO_COLOR");
+    const char *term = getenv("TERM");
+    return isatty(STDERR_FILENO) != 0 && (no_color == NULL || no_color[0] == '\0') &&
+           (term == NULL || strcmp(term, "dumb") != 0);
+}
+
+static run_exit dispatch(cli *c)
+{
+    switch (c->command) {
+    case CLI_COMPILE: return cli_compile(c);
+    case CLI_KERNEL: return cli_kernel(c);
+    case CLI_OPT: return cli_opt(c);
+    case CLI_CHECK: return cli_check(c);
+    case CLI_RUN: return cli_run(c);
+    case CLI_EXEC: return cli_exec(c);
+    case CLI_HELP: return cli_help(c);
+    case CLI_COMMAND_COUNT:
+    default: return RUN_DEFECT;
+    }
+}
+
+int main(int argc, char **argv)
+{
+    cli c = {.msgs = {stderr, wants_color()}};
+    if (argc < 2) {
+        cli_usage(stderr);
+        return RUN_USAGE;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        (void)printf("ptxgen %s\n", ptxgen_version_text());
+        return RUN_OK;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        cli_usage(stdout);
+        return RUN_OK;
+    }
+    pg_arena_init(&c.arena, pg_alloc_default());
+    run_exit status = cli_parse(&c, argc, argv);
+    if (status == RUN_OK) {
+        status = dispatch(&c);
+    }
+    if (fflush(stdout) != 0 && status == RUN_OK) {
+        status = run_fail(&c.msgs, RUN_TOOL, RUN_MSG_CANNOT_WRITE, "<stdout>", "it is closed");
+    }
+    pg_arena_fini(&c.arena);
+    return (int)status;
+}

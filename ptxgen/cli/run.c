@@ -1,0 +1,162 @@
+/* `ptxgen run`: compile, launch on arrays, verify. */
+#include <string.h>
+#include <time.h>
+
+#include "kernels/kernels.h"
+
+#include "cli.h"
+
+/* Random elements of a file's arrays, of which nothing is known. */
+#define DEFAULT_LOW  (-2.0)
+#define DEFAULT_HIGH 2.0
+
+typedef struct runner {
+    cli *c;
+    const char *file; /* for messages */
+    bool is_kernel;
+    ptxgen_options options;
+    ptxgen_ctx *ctx;
+    ptxgen_result *r;
+    pg_str text; /* of a file */
+    run_manifest manifest;
+    run_inputs inputs;
+    double launch_s; /* host time of the launch */
+} runner;
+
+static double now(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static run_exit no_memory(const runner *x)
+{
+    return run_fail(&x->c->msgs, RUN_TOOL, RUN_MSG_NO_MEMORY, NULL);
+}
+
+/* The manifest of --entry, or of the only kernel. */
+static run_exit choose_entry(runner *x)
+{
+    const char *entry = x->c->values[CLI_OPT_ENTRY];
+    size_t n = ptxgen_result_entry_count(x->r);
+    for (size_t i = 0; i < n; i++) {
+        if (entry == NULL ? n == 1 : strcmp(ptxgen_result_entry_name(x->r, i).ptr, entry) == 0) {
+            const ptxgen_str json = ptxgen_result_manifest(x->r, i);
+            return run_manifest_read(&x->c->msgs, &x->c->arena, x->file,
+                                     (pg_str){json.ptr, json.len}, &x->manifest);
+        }
+    }
+    return run_fail(&x->c->msgs, RUN_INPUT, RUN_MSG_ENTRY, x->file, entry == NULL ? "" : entry);
+}
+
+static run_exit compile(runner *x)
+{
+    if (ptxgen_ctx_create(NULL, &x->ctx) != PTXGEN_OK) {
+        return no_memory(x);
+    }
+    run_exit status = x->is_kernel ? cli_compile_kernel(x->c, x->ctx, &x->options, &x->r)
+                                   : cli_compile_file(x->c, x->ctx, &x->options, &x->text, &x->r);
+    return status == RUN_OK ? choose_entry(x) : status;
+}
+
+static run_exit make_inputs(runner *x)
+{
+    cli *c = x->c;
+    run_request request = {
+        .file = x->file,
+        .args = cli_pairs(c, CLI_OPT_ARG),
+        .ins = cli_pairs(c, CLI_OPT_IN),
+        .outs = cli_pairs(c, CLI_OPT_OUT),
+        .low = DEFAULT_LOW,
+        .high = DEFAULT_HIGH,
+        .seed = c->numbers[CLI_OPT_SEED],
+    };
+    if (x->is_kernel) {
+        const ptxgen_kernel_info *info =
+            ptxgen_kernel_find((ptxgen_str){c->operand, strlen(c->operand)});
+        run_pair *defaults = PG_NEWS(&c->arena, run_pair, info->n_scalars);
+        if (defaults == NULL) {
+            return no_memory(x);
+        }
+        for (size_t i = 0; i < info->n_scalars; i++) {
+            defaults[i] = (run_pair){info->scalars[i].name, info->scalars[i].value};
+        }
+        request.defaults = (run_pairs){defaults, info->n_scalars};
+        request.low = info->input_low;
+        request.high = info->input_high;
+    }
+    return run_inputs_make(&c->msgs, &c->arena, &request, &x->manifest, &x->inputs);
+}
+
+static run_exit launch(runner *x)
+{
+    const cli *c = x->c;
+    const ptxgen_str ptx = ptxgen_result_ptx(x->r);
+    const char *races = c->values[CLI_OPT_RACES];
+    const run_how how = {
+        .file = x->file,
+        .ptx = {ptx.ptr, ptx.len},
+        .first_seed = c->numbers[CLI_OPT_SEED],
+        .n_seeds = c->numbers[CLI_OPT_SEEDS],
+        .races = races == NULL               ? RUN_RACES_OFF
+                 : strcmp(races, "isa") == 0 ? RUN_RACES_ISA
+                                             : RUN_RACES_PRACTICE,
+        .has_stats = c->values[CLI_OPT_STATS] != NULL,
+        .max_steps = c->numbers[CLI_OPT_MAX_STEPS],
+    };
+    return run_job(&c->msgs, &x->c->arena, &how, &x->inputs, &x->launch_s);
+}
+
+static run_exit verify(runner *x)
+{
+    cli *c = x->c;
+    if (c->values[CLI_OPT_COMPARE] == NULL) {
+        return RUN_OK;
+    }
+    if (x->is_kernel) {
+        return run_verify_kernel(&c->msgs, &c->arena, c->operand, x->options.settings,
+                                 x->options.n_settings, &x->inputs);
+    }
+    return run_verify_text(&c->msgs, &c->arena, x->file, (ptxgen_str){x->text.ptr, x->text.len},
+                           x->options.target, &x->inputs);
+}
+
+static run_exit check_usage(const cli *c)
+{
+    const char *device = c->values[CLI_OPT_DEVICE];
+    if (c->values[CLI_OPT_SEED] != NULL && c->values[CLI_OPT_SEEDS] != NULL) {
+        return run_fail(&c->msgs, RUN_USAGE, RUN_MSG_USAGE_TOGETHER, NULL, "--seed", "--seeds");
+    }
+    if (device != NULL && strcmp(device, "cuda") == 0) {
+        return run_fail(&c->msgs, RUN_TOOL, RUN_MSG_NO_CUDA, NULL);
+    }
+    return RUN_OK;
+}
+
+run_exit cli_run(cli *c)
+{
+    static run_exit (*const steps[])(runner * x) = {compile, make_inputs, launch, verify};
+    static const char *const names[] = {"compile", "inputs", "run", "verify"};
+    double seconds[PG_COUNT_OF(steps)] = {0};
+    runner x = {.c = c, .file = strcmp(c->operand, "-") == 0 ? "<stdin>" : c->operand};
+    x.is_kernel = cli_is_kernel(c->operand);
+    run_exit status = check_usage(c);
+    if (status == RUN_OK) {
+        status = cli_options(c, &x.options);
+    }
+    for (size_t i = 0; i < PG_COUNT_OF(steps) && status == RUN_OK; i++) {
+        double start = now();
+        status = steps[i](&x);
+        seconds[i] = now() - start;
+    }
+    if (c->values[CLI_OPT_TIME] != NULL && x.r != NULL) {
+        cli_print_stats(c, x.file, x.r);
+        for (size_t i = 0; i < PG_COUNT_OF(steps); i++) {
+            (void)fprintf(stderr, "  %-12s %9.3f ms\n", names[i], seconds[i] * 1e3);
+        }
+    }
+    ptxgen_result_destroy(x.r);
+    ptxgen_ctx_destroy(x.ctx);
+    return status;
+}
