@@ -17,13 +17,13 @@ static ptxgen_value compute(ptxgen_builder *b, const ptxgen_value *in)
     return build_times_sigmoid(b, x, ptxgen_build_binary(b, "fmul", x, factor));
 }
 
-/* The exponent t carries a relative error of a few u, so exp(-t) one of a few |t| u; the rest adds
- * a few u. */
+/* The exponent t carries a relative error of a few u, so exp(-|t|) one of a few |t| u; the rest
+ * adds a few u. */
 static void element(const double *in, double *ref, double *error)
 {
     double x = in[0], t = TWO_C * (x + CUBIC * x * x * x);
     *ref = x / (1.0 + exp(-t));
-    *error = fabs(*ref) * (6.0 + 4.0 * fabs(t));
+    *error = fabs(*ref) * (6.0 + 4.0 * fabs(t)) + (fabs(x) + 1.0) * SUBNORMAL_ERROR;
 }
 
 static const pointwise shape = {.name = "gelu",

@@ -71,6 +71,9 @@ void flat_store(ptxgen_builder *b, ptxgen_value pointer, ptxgen_value value, con
 void flat_launch(ptxgen_builder *b, ptxgen_value n, uint32_t block);
 
 /* 1 / (1 + exp(-t)) on f32 tiles, as x * that for a factor x: right for every t. */
+/* What rounding of subnormal numbers on the way may add to the error, in the units of `element`'s
+ * *error: a few least numbers of f32, times what they are multiplied with later. */
+#define SUBNORMAL_ERROR 0x1p-123
 ptxgen_value build_times_sigmoid(ptxgen_builder *b, ptxgen_value x, ptxgen_value t);
 ptxgen_value build_const_like(ptxgen_builder *b, ptxgen_value like, double x);
 

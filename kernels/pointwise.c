@@ -9,13 +9,18 @@ ptxgen_value build_const_like(ptxgen_builder *b, ptxgen_value like, double x)
     return ptxgen_const_float(b, ptxgen_value_type(b, like), x);
 }
 
-/* x / (1 + exp(-t)). exp(-t) overflows to infinity for t below -88, and the quotient is then -0 or
- * +0, as it should be. */
+/* x / (1 + exp(-t)), with the exponential of -|t| only: for a negative t that is
+ * x * exp(t) / (1 + exp(t)). exp(-t) itself would overflow for t below -88 and give 0 where the
+ * right value is still a normal number. */
 ptxgen_value build_times_sigmoid(ptxgen_builder *b, ptxgen_value x, ptxgen_value t)
 {
-    ptxgen_value e = ptxgen_build_unary(b, "exp", ptxgen_build_unary(b, "fneg", t));
+    ptxgen_value minus_abs = ptxgen_build_unary(b, "fneg", ptxgen_build_unary(b, "fabs", t));
+    ptxgen_value e = ptxgen_build_unary(b, "exp", minus_abs);
+    ptxgen_value is_negative =
+        ptxgen_build_compare(b, "fcmp", "lt", t, build_const_like(b, t, 0.0));
+    ptxgen_value small = ptxgen_build_binary(b, "fmul", x, e);
     ptxgen_value d = ptxgen_build_binary(b, "fadd", e, build_const_like(b, e, 1.0));
-    return ptxgen_build_binary(b, "fdiv", x, d);
+    return ptxgen_build_binary(b, "fdiv", ptxgen_build_select(b, is_negative, small, x), d);
 }
 
 void flat_launch(ptxgen_builder *b, ptxgen_value n, uint32_t block)

@@ -10,9 +10,10 @@ static ptxgen_value compute(ptxgen_builder *b, const ptxgen_value *in)
 
 static void element(const double *in, double *ref, double *error)
 {
-    double a = in[0];
-    *ref = a / (1.0 + exp(-a)) * in[1];
-    *error = fabs(*ref) * (6.0 + 2.0 * fabs(a));
+    double a = in[0], b = in[1];
+    *ref = a / (1.0 + exp(-a)) * b;
+    *error =
+        fabs(*ref) * (6.0 + 2.0 * fabs(a)) + (fabs(a) + 1.0) * (fabs(b) + 1.0) * SUBNORMAL_ERROR;
 }
 
 static const pointwise shape = {.name = "silu_mul",
