@@ -72,6 +72,9 @@ static uint8_t encode_8bit(run_dtype type, double x)
         return sign | 0x7F;
     }
     uint8_t overflow = type == RUN_D_E5M2 ? 0x7C : 0x7F;
+    if (isinf(x)) {
+        return sign | overflow;
+    }
     double size = fabs(x);
     uint8_t best = overflow;
     double best_gap = type == RUN_D_E5M2 ? fabs(size - 65536) : fabs(size - 480);
