@@ -1,0 +1,406 @@
+/* parse.c: modules, encodings and kernels. The grammar is docs/ptir.md. */
+#include "ir/parse.h"
+
+#include <string.h>
+
+#include "ir/verify.h"
+
+/* ---- tokens -------------------------------------------------------------------------------- */
+
+void pg_parse_advance(pg_parser *p)
+{
+    /* What has 64 errors is not worth reading on; what found no memory cannot be. */
+    if (p->diags->n_errors >= PG_MAX_DIAGS || p->module->arena.is_oom || p->scratch.is_oom ||
+        p->ctx->arena.is_oom) {
+        p->lexer.at = p->lexer.source.len;
+    }
+    for (;;) {
+        p->tok = pg_lex_next(&p->lexer);
+        if (p->tok.kind != PG_TOK_BAD) {
+            return;
+        }
+        if (p->is_skipping) {
+            continue;
+        }
+        pg_str text = pg_str_sub(p->tok.text, 0, 1);
+        unsigned char c = (unsigned char)text.ptr[0];
+        if (c > ' ' && c < 0x7F) {
+            (void)pg_diag_add(p->diags, PG_D_BAD_CHAR, p->tok.loc, PG_STR_ARG(text));
+        } else {
+            (void)pg_diag_add(p->diags, PG_D_BAD_BYTE, p->tok.loc, c);
+        }
+    }
+}
+
+bool pg_parse_take(pg_parser *p, char punct)
+{
+    if (!pg_tok_is(&p->tok, punct)) {
+        return false;
+    }
+    pg_parse_advance(p);
+    return true;
+}
+
+bool pg_parse_take_word(pg_parser *p, const char *word)
+{
+    if (p->tok.kind != PG_TOK_WORD || !pg_str_is(p->tok.text, word)) {
+        return false;
+    }
+    pg_parse_advance(p);
+    return true;
+}
+
+bool pg_parse_failed(pg_parser *p, const char *wanted)
+{
+    static const char *const sigils[] = {
+        [PG_TOK_EOF] = "",  [PG_TOK_WORD] = "", [PG_TOK_VAL] = "%",  [PG_TOK_SYM] = "@",
+        [PG_TOK_ENC] = "#", [PG_TOK_NUM] = "",  [PG_TOK_PUNCT] = "", [PG_TOK_BAD] = ""};
+    const pg_tok *t = &p->tok;
+    if (t->kind == PG_TOK_EOF) {
+        if (p->diags->n_errors < PG_MAX_DIAGS) {
+            (void)pg_diag_add(p->diags, PG_D_EXPECTED_END, t->loc, wanted);
+        }
+        return false;
+    }
+    pg_str text = pg_str_sub(t->text, 0, 40);
+    (void)pg_diag_add(p->diags, PG_D_EXPECTED, t->loc, wanted, sigils[t->kind], PG_STR_ARG(text));
+    return false;
+}
+
+bool pg_parse_expect(pg_parser *p, char punct)
+{
+    char wanted[] = "`?`";
+    if (pg_parse_take(p, punct)) {
+        return true;
+    }
+    wanted[1] = punct;
+    return pg_parse_failed(p, wanted);
+}
+
+bool pg_parse_same_line(const pg_parser *p)
+{
+    return !p->tok.is_first;
+}
+
+/* ---- suggestions --------------------------------------------------------------------------- */
+
+enum { LONGEST_WORD = 24 };
+
+/* Edits (insert, delete, change one letter) between two words of at most LONGEST_WORD letters. */
+static uint32_t distance(pg_str a, pg_str b)
+{
+    uint32_t row[LONGEST_WORD + 1];
+    for (uint32_t j = 0; j <= b.len; j++) {
+        row[j] = j;
+    }
+    for (uint32_t i = 1; i <= a.len; i++) {
+        uint32_t diagonal = row[0];
+        row[0] = i;
+        for (uint32_t j = 1; j <= b.len; j++) {
+            uint32_t change = diagonal + (a.ptr[i - 1] != b.ptr[j - 1]);
+            uint32_t other = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
+            diagonal = row[j];
+            row[j] = change < other ? change : other;
+        }
+    }
+    return row[b.len];
+}
+
+const char *pg_parse_suggest(pg_parser *p, pg_str word, pg_parse_word_at *word_at, uint32_t n)
+{
+    const char *best = NULL;
+    uint32_t least = word.len < 4 ? 2 : 3; /* closer than this */
+    if (word.len == 0 || word.len > LONGEST_WORD) {
+        return "";
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        pg_str candidate = pg_str_of(word_at(p, i));
+        if (candidate.len == 0 || candidate.len > LONGEST_WORD) {
+            continue;
+        }
+        uint32_t d = distance(word, candidate);
+        if (d < least) {
+            least = d;
+            best = candidate.ptr;
+        }
+    }
+    if (best == NULL) {
+        return "";
+    }
+    pg_strbuf text;
+    pg_strbuf_init(&text, p->ctx->alloc);
+    pg_putf(&text, "; did you mean `%s`?", best);
+    const char *copy = pg_arena_str(&p->scratch, pg_strbuf_str(&text)).ptr;
+    pg_strbuf_fini(&text);
+    return copy;
+}
+
+/* ---- module -------------------------------------------------------------------------------- */
+
+static void parse_version(pg_parser *p)
+{
+    if (!pg_parse_take_word(p, "ptir")) {
+        (void)pg_diag_add(p->diags, PG_D_NO_VERSION, p->tok.loc);
+        return;
+    }
+    if (p->tok.kind != PG_TOK_NUM || p->tok.is_first) {
+        pg_parse_failed(p, "the language's version, 1");
+        return;
+    }
+    if (!pg_str_is(p->tok.text, "1")) {
+        (void)pg_diag_add(p->diags, PG_D_VERSION, p->tok.loc, PG_STR_ARG(p->tok.text));
+    }
+    pg_parse_advance(p);
+}
+
+static void parse_module_line(pg_parser *p)
+{
+    if (!pg_parse_take_word(p, "module")) {
+        pg_parse_failed(p, "`module` and a target");
+        return;
+    }
+    if (p->tok.kind != PG_TOK_WORD || p->tok.is_first) {
+        pg_parse_failed(p, "a target, as sm_90a");
+        return;
+    }
+    (void)pg_module_set_target(p->module, p->tok.text, p->tok.loc);
+    pg_parse_advance(p);
+}
+
+static void parse_enc(pg_parser *p)
+{
+    pg_enc_info info;
+    memset(&info, 0, sizeof info);
+    pg_tok name = p->tok;
+    if (name.kind != PG_TOK_ENC || name.is_first) {
+        pg_parse_failed(p, "a name, as #enc");
+        pg_parse_recover(p);
+        return;
+    }
+    pg_parse_advance(p);
+    bool is_good = pg_parse_expect(p, '=') && pg_parse_enc_body(p, &info);
+    pg_enc enc = is_good ? pg_enc_intern(p->ctx->types, &info) : (pg_enc){0};
+    if (!is_good) {
+        pg_parse_recover(p);
+    }
+    pg_sym sym = pg_intern(&p->ctx->syms, name.text);
+    const uint32_t *taken = pg_map_get(&p->encs, sym.id);
+    if (taken != NULL) {
+        (void)pg_diag_add(p->diags, PG_D_NAME_TAKEN, name.loc, "#", PG_STR_ARG(name.text),
+                          p->module->encs.at[*taken].loc.line);
+        return;
+    }
+    pg_enc_name row = {.name = sym, .enc = enc, .loc = name.loc};
+    uint32_t at = p->module->encs.n;
+    if (pg_vec_push(&p->module->arena, &p->module->encs, row)) {
+        (void)pg_map_put(&p->encs, sym.id, at);
+    }
+}
+
+/* ---- kernels ------------------------------------------------------------------------------- */
+
+/* One parameter; its attributes may name later ones, so that their place is only noted. */
+static bool parse_param(pg_parser *p, pg_lexer *attrs_at, pg_tok *attrs_tok)
+{
+    pg_tok name = p->tok;
+    pg_type type = {0};
+    if (name.kind != PG_TOK_VAL) {
+        return pg_parse_failed(p, "a parameter, as %x: f32");
+    }
+    pg_parse_advance(p);
+    if (!pg_parse_expect(p, ':') || !pg_parse_type(p, &type)) {
+        return false;
+    }
+    pg_sym sym = pg_intern(&p->ctx->syms, name.text);
+    pg_val v = pg_kernel_add_param(p->kernel, sym, type, name.loc);
+    pg_parse_define(p, sym, name.loc, v);
+    *attrs_at = p->lexer;
+    *attrs_tok = p->tok;
+    if (pg_tok_is(&p->tok, '[')) {
+        uint32_t depth = 0;
+        p->is_skipping = true;
+        do {
+            depth += pg_tok_is(&p->tok, '[');
+            depth -= pg_tok_is(&p->tok, ']');
+            pg_parse_advance(p);
+        } while (depth > 0 && p->tok.kind != PG_TOK_EOF && !pg_tok_is(&p->tok, '{') &&
+                 !pg_tok_is(&p->tok, '}'));
+        p->is_skipping = false;
+    }
+    return true;
+}
+
+static bool parse_params(pg_parser *p)
+{
+    PG_VEC(pg_lexer) places = {0};
+    PG_VEC(pg_tok) toks = {0};
+    if (pg_parse_take(p, ')')) {
+        return true;
+    }
+    do {
+        pg_lexer at = p->lexer;
+        pg_tok tok = p->tok;
+        if (!parse_param(p, &at, &tok)) {
+            return false;
+        }
+        if (!pg_vec_push(&p->scratch, &places, at) || !pg_vec_push(&p->scratch, &toks, tok)) {
+            return false;
+        }
+    } while (pg_parse_take(p, ','));
+    pg_lexer end = p->lexer;
+    pg_tok end_tok = p->tok;
+    for (uint32_t i = 0; i < toks.n && i < p->kernel->n_params; i++) {
+        p->lexer = places.at[i];
+        p->tok = toks.at[i];
+        (void)pg_parse_attrs(p, &p->kernel->params[i].attrs);
+    }
+    p->lexer = end;
+    p->tok = end_tok;
+    return pg_parse_expect(p, ')');
+}
+
+/* Skips a block whose opening brace was taken. */
+static void skip_block(pg_parser *p)
+{
+    for (uint32_t depth = 1; depth > 0 && p->tok.kind != PG_TOK_EOF;) {
+        depth += pg_tok_is(&p->tok, '{');
+        depth -= pg_tok_is(&p->tok, '}');
+        pg_parse_advance(p);
+    }
+}
+
+static bool parse_kernel_head(pg_parser *p)
+{
+    pg_tok name = p->tok;
+    if (name.kind != PG_TOK_SYM || name.is_first) {
+        return pg_parse_failed(p, "a name, as @kernel");
+    }
+    pg_parse_advance(p);
+    pg_sym sym = pg_intern(&p->ctx->syms, name.text);
+    const uint32_t *taken = pg_map_get(&p->kernels, sym.id);
+    if (taken != NULL) {
+        (void)pg_diag_add(p->diags, PG_D_NAME_TAKEN, name.loc, "@", PG_STR_ARG(name.text), *taken);
+    } else {
+        (void)pg_map_put(&p->kernels, sym.id, name.loc.line);
+    }
+    p->kernel = pg_kernel_new(p->module, sym, name.loc);
+    return p->kernel != NULL && pg_parse_expect(p, '(') && parse_params(p) &&
+           pg_parse_attrs(p, &p->kernel->attrs) && pg_parse_expect(p, '{');
+}
+
+static void parse_kernel(pg_parser *p)
+{
+    pg_parse_scope outer = pg_parse_scope_begin(p);
+    p->kernel = NULL;
+    if (!parse_kernel_head(p)) {
+        p->n_broken++;
+        if (p->kernel != NULL && pg_parse_recover(p)) {
+            pg_parse_region(p, NULL, NULL);
+        } else if (p->kernel == NULL && pg_parse_recover(p)) {
+            skip_block(p);
+        }
+        p->n_broken--;
+        pg_parse_scope_end(p, outer);
+        return;
+    }
+    if (p->tok.kind == PG_TOK_WORD && pg_str_is(p->tok.text, "launch")) {
+        pg_parse_advance(p);
+        p->kernel->launch = pg_region_new(p->kernel, NULL);
+        pg_parse_scope params = pg_parse_scope_begin(p);
+        if (pg_parse_expect(p, '{')) {
+            pg_parse_region(p, p->kernel->launch, NULL);
+        } else {
+            pg_parse_recover(p);
+        }
+        pg_parse_scope_end(p, params);
+    }
+    pg_parse_region(p, p->kernel->body, NULL);
+    pg_parse_scope_end(p, outer);
+}
+
+static const char *item_word(const pg_parser *p, uint32_t i)
+{
+    static const char *const words[] = {"enc", "kernel", "module", "ptir"};
+    (void)p;
+    return words[i];
+}
+
+static void parse_items(pg_parser *p)
+{
+    bool is_quiet = false; /* one message for a run of lines that belong nowhere */
+    while (p->tok.kind != PG_TOK_EOF) {
+        if (pg_parse_take_word(p, "enc")) {
+            parse_enc(p);
+            is_quiet = false;
+        } else if (pg_parse_take_word(p, "kernel")) {
+            parse_kernel(p);
+            is_quiet = false;
+        } else if (p->tok.kind == PG_TOK_WORD &&
+                   (pg_str_is(p->tok.text, "program") || pg_str_is(p->tok.text, "tensor"))) {
+            (void)pg_diag_add(p->diags, PG_D_NOT_YET, p->tok.loc, PG_STR_ARG(p->tok.text));
+            if (pg_parse_recover(p)) {
+                skip_block(p);
+            }
+        } else {
+            if (!is_quiet && p->tok.kind == PG_TOK_WORD) {
+                const char *more = pg_parse_suggest(p, p->tok.text, item_word, 4);
+                (void)pg_diag_add(p->diags, PG_D_UNKNOWN_ITEM, p->tok.loc, PG_STR_ARG(p->tok.text),
+                                  more);
+            } else if (!is_quiet) {
+                pg_parse_failed(p, "`enc` or `kernel`");
+            }
+            is_quiet = true;
+            if (pg_tok_is(&p->tok, '}')) {
+                pg_parse_advance(p);
+            }
+            if (pg_parse_recover(p)) {
+                skip_block(p);
+            }
+        }
+    }
+}
+
+static void parse_text(pg_parser *p)
+{
+    pg_parse_advance(p);
+    parse_version(p);
+    if (!p->tok.is_first) {
+        pg_parse_failed(p, "the end of the line");
+        pg_parse_recover(p);
+    }
+    parse_module_line(p);
+    if (!p->tok.is_first) {
+        pg_parse_failed(p, "the end of the line");
+        pg_parse_recover(p);
+    }
+    parse_items(p);
+}
+
+pg_status pg_parse(pg_ctx *ctx, pg_str text, pg_diags *diags, pg_module **out)
+{
+    *out = NULL;
+    pg_parser p = {.ctx = ctx, .diags = diags};
+    PG_TRY(pg_module_create(ctx, diags, &p.module));
+    pg_arena_init(&p.scratch, ctx->alloc);
+    pg_map_init(&p.names, &p.scratch);
+    pg_map_init(&p.encs, &p.scratch);
+    pg_map_init(&p.kernels, &p.scratch);
+    pg_lex_init(&p.lexer, text);
+    uint32_t n_before = diags->n_errors;
+    parse_text(&p);
+    pg_status status = PG_OK;
+    if (p.module->arena.is_oom || p.scratch.is_oom || ctx->arena.is_oom || diags->arena->is_oom) {
+        status = PG_E_NOMEM;
+    } else if (diags->n_errors != n_before) {
+        pg_verify_parts(p.module); /* what else is wrong, as far as it can be told */
+        pg_diags_sort(diags);
+        status = pg_diags_status(diags);
+    }
+    pg_arena_fini(&p.scratch);
+    if (status != PG_OK) {
+        pg_module_destroy(p.module);
+        return status;
+    }
+    *out = p.module;
+    return PG_OK;
+}

@@ -1,0 +1,86 @@
+/* parse.h: what the files of the parser share. Private to parse*.c. */
+#ifndef PG_IR_PARSE_H
+#define PG_IR_PARSE_H
+
+#include "ir/ir.h"
+#include "ir/lex.h"
+#include "ir/literal.h"
+
+/* An operand as it stands in the text. */
+typedef struct pg_parsed_operand {
+    pg_val val;      /* of a name; id 0 for literals and for names that are not defined */
+    bool is_literal; /* `text` is to be read once its type is known */
+    pg_type type;    /* literals: as written before them, or id 0 */
+    pg_str text;
+    pg_loc loc;
+} pg_parsed_operand;
+
+typedef struct pg_parsed_name {
+    pg_sym sym;
+    pg_loc loc;
+} pg_parsed_name;
+
+/* A name in scope: where it was defined, for the message that it is taken. */
+typedef struct pg_parse_scope {
+    uint32_t n_names; /* of the map, when the scope began */
+} pg_parse_scope;
+
+typedef struct pg_parser {
+    pg_ctx *ctx;
+    pg_module *module;
+    pg_kernel *kernel;
+    pg_diags *diags;
+    pg_arena scratch; /* lives as long as the parser */
+    pg_lexer lexer;
+    pg_tok tok;       /* the next one */
+    bool is_skipping; /* what is read will be read again: no messages */
+    pg_map names;     /* sym -> index of `defs` */
+    PG_VEC(pg_parsed_name) defs;
+    PG_VEC(pg_val) def_vals;
+    pg_map encs;    /* sym -> index of module->encs */
+    pg_map kernels; /* sym -> line */
+    uint32_t depth; /* of regions */
+    uint32_t
+        n_broken; /* regions around whose header has an error: unknown names are no news there */
+    /* Parts of the operation at hand. */
+    PG_VEC(pg_parsed_operand) operands;
+    PG_VEC(pg_parsed_name) results;
+    PG_VEC(pg_parsed_name) carried; /* for: induction variable and carried values */
+    PG_VEC(pg_type) types;
+    PG_VEC(pg_val) vals;
+    PG_VEC(pg_type) in_types;
+    PG_VEC(pg_aval) items; /* attribute lists, as a stack */
+} pg_parser;
+
+enum { PG_MAX_DEPTH = 200, PG_MAX_NEST = 8 };
+
+/* ---- tokens (parse.c) ---- */
+void pg_parse_advance(pg_parser *p);
+bool pg_parse_take(pg_parser *p, char punct); /* if it is next */
+bool pg_parse_take_word(pg_parser *p, const char *word);
+/* Takes it, or reports what stands there instead. */
+bool pg_parse_expect(pg_parser *p, char punct);
+bool pg_parse_failed(pg_parser *p, const char *wanted); /* reports; always false */
+bool pg_parse_same_line(const pg_parser *p); /* the next token belongs to the same operation */
+typedef const char *pg_parse_word_at(const pg_parser *p, uint32_t index);
+/* "; did you mean `x`?" for the nearest of n words, or "". The text lives in the scratch arena. */
+const char *pg_parse_suggest(pg_parser *p, pg_str word, pg_parse_word_at *word_at, uint32_t n);
+
+/* ---- types, attributes, encodings (parse_type.c) ---- */
+bool pg_parse_type(pg_parser *p, pg_type *out);
+bool pg_parse_attrs(pg_parser *p, pg_attrs *out); /* [ ... ] if it is there */
+bool pg_parse_enc_body(pg_parser *p, pg_enc_info *out);
+
+/* ---- names and operations (parse_op.c) ---- */
+bool pg_parse_find(pg_parser *p, const pg_tok *name,
+                   pg_val *out); /* reports a name that is unknown */
+void pg_parse_define(pg_parser *p, pg_sym name, pg_loc loc, pg_val v);
+pg_parse_scope pg_parse_scope_begin(const pg_parser *p);
+void pg_parse_scope_end(pg_parser *p, pg_parse_scope scope);
+/* Operations up to the closing brace, which is taken. region may be NULL: what is read is dropped.
+ */
+void pg_parse_region(pg_parser *p, pg_region *region, const pg_inst *owner);
+/* Skips to the next line, or to a closing brace. True if the line ended in an opening one. */
+bool pg_parse_recover(pg_parser *p);
+
+#endif

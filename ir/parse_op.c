@@ -1,0 +1,536 @@
+/* parse_op.c: operations, regions and the names in scope. */
+#include <string.h>
+
+#include "ir/parse.h"
+
+/* ---- names --------------------------------------------------------------------------------- */
+
+bool pg_parse_find(pg_parser *p, const pg_tok *name, pg_val *out)
+{
+    pg_sym sym = pg_intern_find(&p->ctx->syms, name->text);
+    const uint32_t *at = sym.id == 0 ? NULL : pg_map_get(&p->names, sym.id);
+    if (at != NULL) {
+        *out = p->def_vals.at[*at];
+        return true;
+    }
+    *out = (pg_val){0};
+    if (p->n_broken == 0) {
+        (void)pg_diag_add(p->diags, PG_D_UNKNOWN_VALUE, name->loc, PG_STR_ARG(name->text));
+    }
+    return false;
+}
+
+/* Names of digits only are numbers that the printer gave. */
+static bool is_number_name(pg_str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.ptr[i] < '0' || text.ptr[i] > '9') {
+            return false;
+        }
+    }
+    return true;
+}
+
+void pg_parse_define(pg_parser *p, pg_sym name, pg_loc loc, pg_val v)
+{
+    const uint32_t *taken = pg_map_get(&p->names, name.id);
+    if (taken != NULL) {
+        (void)pg_diag_add(p->diags, PG_D_NAME_TAKEN, loc, "%",
+                          PG_STR_ARG(pg_sym_text(&p->ctx->syms, name)),
+                          p->defs.at[*taken].loc.line);
+        return;
+    }
+    if (v.id != 0) {
+        bool is_number = is_number_name(pg_sym_text(&p->ctx->syms, name));
+        p->kernel->values.at[v.id].name = is_number ? (pg_sym){0} : name;
+    }
+    uint32_t at = p->defs.n;
+    pg_parsed_name def = {name, loc};
+    if (pg_vec_push(&p->scratch, &p->defs, def) && pg_vec_push(&p->scratch, &p->def_vals, v)) {
+        (void)pg_map_put(&p->names, name.id, at);
+    }
+}
+
+pg_parse_scope pg_parse_scope_begin(const pg_parser *p)
+{
+    return (pg_parse_scope){p->names.n};
+}
+
+void pg_parse_scope_end(pg_parser *p, pg_parse_scope scope)
+{
+    pg_map_truncate(&p->names, scope.n_names);
+    if (p->defs.n > scope.n_names) { /* names and defs grow together */
+        p->defs.n = scope.n_names;
+    }
+    if (p->def_vals.n > scope.n_names) {
+        p->def_vals.n = scope.n_names;
+    }
+}
+
+/* ---- operands ------------------------------------------------------------------------------ */
+
+static bool is_literal_word(pg_str text)
+{
+    return pg_str_is(text, "true") || pg_str_is(text, "false") || pg_str_is(text, "inf") ||
+           pg_str_is(text, "nan") || pg_str_is(text, "poison");
+}
+
+static bool parse_operand(pg_parser *p)
+{
+    pg_parsed_operand o = {.loc = p->tok.loc};
+    if (p->tok.kind == PG_TOK_VAL) {
+        (void)pg_parse_find(p, &p->tok, &o.val); /* reported there; the line goes on */
+        pg_parse_advance(p);
+        return pg_vec_push(&p->scratch, &p->operands, o);
+    }
+    bool is_typed = p->tok.kind == PG_TOK_WORD && !is_literal_word(p->tok.text);
+    if (is_typed && !(pg_parse_type(p, &o.type) && pg_parse_expect(p, '('))) {
+        return false;
+    }
+    if (p->tok.kind != PG_TOK_NUM &&
+        !(p->tok.kind == PG_TOK_WORD && is_literal_word(p->tok.text))) {
+        return pg_parse_failed(p, "a value, as %x, or a literal");
+    }
+    o.is_literal = true;
+    o.text = p->tok.text;
+    o.loc = p->tok.loc;
+    pg_parse_advance(p);
+    if (is_typed && !pg_parse_expect(p, ')')) {
+        return false;
+    }
+    return pg_vec_push(&p->scratch, &p->operands, o);
+}
+
+static bool parse_operands(pg_parser *p)
+{
+    bool is_there =
+        pg_parse_same_line(p) &&
+        (p->tok.kind == PG_TOK_VAL || p->tok.kind == PG_TOK_NUM || p->tok.kind == PG_TOK_WORD);
+    if (!is_there) {
+        return true;
+    }
+    do {
+        if (!parse_operand(p)) {
+            return false;
+        }
+    } while (pg_parse_take(p, ','));
+    return true;
+}
+
+static bool parse_types(pg_parser *p)
+{
+    if (!pg_parse_same_line(p) || !pg_parse_take(p, ':')) {
+        return true;
+    }
+    do {
+        pg_type t;
+        if (!pg_parse_type(p, &t) || !pg_vec_push(&p->scratch, &p->types, t)) {
+            return false;
+        }
+    } while (pg_parse_take(p, ','));
+    return true;
+}
+
+/* A literal as a constant of its type. False and a message where that cannot be. */
+static bool make_literal(pg_parser *p, const pg_operands *around, uint32_t index, pg_val *out)
+{
+    const pg_parsed_operand *o = &p->operands.at[index];
+    pg_type type = o->type.id != 0 ? o->type : pg_literal_type(p->kernel, around, index);
+    const pg_type_info *info = pg_type_get(p->ctx->types, type);
+    uint64_t bits = 0;
+    bool is_poison = false;
+    if (info->kind != PG_TY_SCALAR && info->kind != PG_TY_TILE) {
+        (void)pg_diag_add(p->diags, PG_D_LITERAL_PLACE, o->loc, PG_STR_ARG(o->text));
+        return false;
+    }
+    pg_literal_error e =
+        pg_literal_read(o->text, (pg_elem)info->elem, info->is_ptr != 0, &bits, &is_poison);
+    const char *elem = info->is_ptr != 0 ? "a pointer" : pg_elem_infos[info->elem].text;
+    if (e != PG_LIT_OK) {
+        pg_diag_id id = e == PG_LIT_RANGE   ? PG_D_LITERAL_RANGE
+                        : e == PG_LIT_WIDTH ? PG_D_LITERAL_WIDTH
+                                            : PG_D_LITERAL_FORM;
+        (void)pg_diag_add(p->diags, id, o->loc, PG_STR_ARG(o->text), elem);
+        return false;
+    }
+    *out = is_poison ? pg_const_poison(p->kernel, type) : pg_const(p->kernel, type, bits);
+    return true;
+}
+
+/* The operands as values. False if one is missing: then the operation is dropped. */
+static bool make_operands(pg_parser *p, pg_op op, const pg_inst *owner)
+{
+    bool is_good = true;
+    uint32_t n = p->operands.n;
+    p->vals.n = p->in_types.n = 0;
+    if (n > UINT16_MAX || p->types.n > UINT16_MAX) {
+        (void)pg_diag_add(p->diags, PG_D_TOO_MANY, p->operands.at[0].loc, UINT16_MAX);
+        return false;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        const pg_parsed_operand *o = &p->operands.at[i];
+        is_good = is_good && (o->is_literal || o->val.id != 0);
+        if (!pg_vec_push(&p->scratch, &p->vals, o->val) ||
+            !pg_vec_push(&p->scratch, &p->in_types, pg_val_type(p->kernel, o->val))) {
+            return false;
+        }
+    }
+    pg_operands around = {.op = op,
+                          .n_in = n,
+                          .n_out = p->types.n,
+                          .in = p->in_types.at,
+                          .out = p->types.at,
+                          .owner = owner};
+    for (uint32_t i = 0; is_good && i < n; i++) {
+        if (p->operands.at[i].is_literal && !make_literal(p, &around, i, &p->vals.at[i])) {
+            is_good = false;
+        }
+    }
+    return is_good;
+}
+
+/* ---- the parts of an operation --------------------------------------------------------------- */
+
+typedef struct op_head {
+    pg_op op;
+    pg_loc loc;
+    pg_sym sym; /* partition */
+    pg_attrs attrs;
+    bool has_else;
+} op_head;
+
+/* Results that have names but no operation: uses of them are not reported again. */
+static void define_broken_results(pg_parser *p)
+{
+    for (uint32_t r = 0; r < p->results.n; r++) {
+        pg_parse_define(p, p->results.at[r].sym, p->results.at[r].loc, (pg_val){0});
+    }
+}
+
+static bool check_result_count(pg_parser *p, const op_head *h)
+{
+    if (p->results.n == p->types.n) {
+        return true;
+    }
+    (void)pg_diag_add(p->diags, PG_D_RESULT_COUNT, h->loc, p->results.n, p->types.n);
+    return false;
+}
+
+/* The instruction, or NULL and its message given. Its results have no names yet. */
+static pg_inst *make_inst(pg_parser *p, const op_head *h, pg_region *region, const pg_inst *owner)
+{
+    static const uint8_t n_regions[PG_OP_COUNT] = {
+        [PG_OP_FOR] = 1, [PG_OP_IF] = 2, [PG_OP_ELECT] = 1, [PG_OP_PARTITION] = 1};
+    if (!check_result_count(p, h) || !make_operands(p, h->op, owner) || region == NULL) {
+        return NULL;
+    }
+    pg_inst *i = pg_inst_new(p->kernel, h->op, p->vals.n, p->vals.at, p->types.n, p->types.at,
+                             n_regions[h->op]);
+    if (i != NULL) {
+        i->loc = h->loc;
+        i->sym = h->sym;
+        i->attrs = h->attrs;
+        pg_inst_append(region, i);
+    }
+    return i;
+}
+
+static bool parse_results(pg_parser *p)
+{
+    p->results.n = 0;
+    if (p->tok.kind != PG_TOK_VAL) {
+        return true;
+    }
+    do {
+        pg_parsed_name name = {pg_intern(&p->ctx->syms, p->tok.text), p->tok.loc};
+        if (p->tok.kind != PG_TOK_VAL) {
+            return pg_parse_failed(p, "a result, as %x");
+        }
+        pg_parse_advance(p);
+        if (!pg_vec_push(&p->scratch, &p->results, name)) {
+            return false;
+        }
+    } while (pg_parse_take(p, ','));
+    return pg_parse_expect(p, '=');
+}
+
+/* ---- regions ------------------------------------------------------------------------------- */
+
+/* The names of an operation with regions outlive the parsing of those: they are kept apart. */
+typedef struct kept_names {
+    pg_parsed_name *at;
+    uint32_t n;
+} kept_names;
+
+static kept_names keep_results(pg_parser *p)
+{
+    kept_names kept = {.n = p->results.n};
+    kept.at = pg_arena_copy(&p->scratch, p->results.at, kept.n * sizeof *kept.at);
+    kept.n = kept.at == NULL ? 0 : kept.n;
+    return kept;
+}
+
+static void define_results(pg_parser *p, const kept_names *names, const pg_inst *i)
+{
+    for (uint32_t r = 0; r < names->n; r++) {
+        pg_val v = i != NULL && r < i->n_out ? i->out[r] : (pg_val){0};
+        pg_parse_define(p, names->at[r].sym, names->at[r].loc, v);
+    }
+}
+
+/* The body behind an opening brace that is next. `i` may be NULL: the header had errors. */
+static void parse_body(pg_parser *p, pg_inst *i, uint32_t index)
+{
+    pg_region *region = i == NULL ? NULL : i->regions[index];
+    if (!pg_parse_expect(p, '{')) {
+        (void)pg_parse_recover(p);
+        return;
+    }
+    p->n_broken += i == NULL;
+    pg_parse_region(p, region, i);
+    p->n_broken -= i == NULL;
+}
+
+static void define_loop_args(pg_parser *p, pg_inst *i, const kept_names *carried)
+{
+    pg_type iv = {0};
+    for (uint32_t b = 0; i != NULL && b < 3 && b < i->n_in; b++) { /* all bounds have one type */
+        pg_type t = pg_val_type(p->kernel, i->in[b]);
+        iv = iv.id == 0 || pg_value_of(p->kernel, i->in[b])->kind != PG_V_CONST ? t : iv;
+    }
+    for (uint32_t c = 0; c < carried->n; c++) {
+        pg_val v = {0};
+        if (i != NULL) {
+            pg_type type = c == 0             ? iv
+                           : c - 1 < i->n_out ? pg_val_type(p->kernel, i->out[c - 1])
+                                              : (pg_type){0};
+            v = pg_region_add_arg(i->regions[0], type, carried->at[c].sym);
+        }
+        pg_parse_define(p, carried->at[c].sym, carried->at[c].loc, v);
+    }
+}
+
+static bool take_name(pg_parser *p, const char *wanted)
+{
+    if (p->tok.kind != PG_TOK_VAL) {
+        return pg_parse_failed(p, wanted);
+    }
+    pg_parsed_name name = {pg_intern(&p->ctx->syms, p->tok.text), p->tok.loc};
+    pg_parse_advance(p);
+    return pg_vec_push(&p->scratch, &p->carried, name);
+}
+
+static bool expect_word(pg_parser *p, const char *word, const char *wanted)
+{
+    return pg_parse_take_word(p, word) || pg_parse_failed(p, wanted);
+}
+
+static bool parse_carried(pg_parser *p)
+{
+    if (!pg_parse_same_line(p) || !pg_parse_take_word(p, "carry")) {
+        return true;
+    }
+    if (!pg_parse_expect(p, '(')) {
+        return false;
+    }
+    do {
+        if (!take_name(p, "a carried value, as %x = 0") || !pg_parse_expect(p, '=') ||
+            !parse_operand(p)) {
+            return false;
+        }
+    } while (pg_parse_take(p, ','));
+    return pg_parse_expect(p, ')');
+}
+
+static bool parse_for_head(pg_parser *p, op_head *h)
+{
+    p->carried.n = 0;
+    return take_name(p, "the loop's variable, as %i") &&
+           expect_word(p, "in", "`in` and the first bound") && parse_operand(p) &&
+           expect_word(p, "to", "`to` and the second bound") && parse_operand(p) &&
+           expect_word(p, "step", "`step` and the stride") && parse_operand(p) &&
+           parse_carried(p) && pg_parse_attrs(p, &h->attrs) && parse_types(p);
+}
+
+static bool parse_head(pg_parser *p, op_head *h)
+{
+    p->operands.n = p->types.n = 0;
+    p->items.n = 0;
+    p->carried.n = 0;
+    if (h->op == PG_OP_FOR) {
+        return parse_for_head(p, h);
+    }
+    if (h->op == PG_OP_PARTITION) {
+        if (p->tok.kind != PG_TOK_SYM) {
+            return pg_parse_failed(p, "the partition's name, as @load");
+        }
+        h->sym = pg_intern(&p->ctx->syms, p->tok.text);
+        pg_parse_advance(p);
+        return pg_parse_attrs(p, &h->attrs);
+    }
+    return parse_operands(p) && pg_parse_attrs(p, &h->attrs) && parse_types(p);
+}
+
+/* Operations with regions: the header is read, a brace is next or should be. */
+static void parse_regions(pg_parser *p, const op_head *h, pg_region *region, const pg_inst *owner)
+{
+    kept_names results = keep_results(p);
+    kept_names carried = {.n = p->carried.n};
+    carried.at = pg_arena_copy(&p->scratch, p->carried.at, carried.n * sizeof *carried.at);
+    carried.n = carried.at == NULL ? 0 : carried.n;
+    /* A loop over values of which it carries none has as many results as carried values. */
+    if (h->op == PG_OP_FOR && carried.n - 1 != p->types.n && p->results.n == p->types.n) {
+        (void)pg_diag_add(p->diags, PG_D_CARRY_COUNT, h->loc, carried.n - 1, p->types.n);
+        region = NULL;
+    }
+    pg_inst *i = make_inst(p, h, region, owner);
+    pg_parse_scope scope = pg_parse_scope_begin(p);
+    define_loop_args(p, i, &carried);
+    parse_body(p, i, 0);
+    pg_parse_scope_end(p, scope);
+    if (h->op == PG_OP_IF && pg_parse_take_word(p, "else")) {
+        parse_body(p, i, 1);
+    }
+    define_results(p, &results, i);
+}
+
+static const char *op_word(const pg_parser *p, uint32_t i)
+{
+    (void)p;
+    return pg_op_infos[i + 1].text;
+}
+
+/* Operations that the language has reserved for its next versions. */
+static bool is_later(pg_str word)
+{
+    static const char *const words[] = {
+        "while",    "mma",      "tma.load",   "tma.store", "reduce",       "scan",   "copy",
+        "chan.put", "chan.get", "atomic.add", "mma.sync",  "cluster.sync", "clone",  "slice",
+        "fill",     "update",   "matmul",     "gather",    "scatter",      "assert", "break",
+        "cp.async", "concat",   "split",      "dot",
+    };
+    for (uint32_t i = 0; i < PG_COUNT_OF(words); i++) {
+        if (pg_str_is(word, words[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void unknown_op(pg_parser *p, const pg_tok *word)
+{
+    if (is_later(word->text)) {
+        (void)pg_diag_add(p->diags, PG_D_NOT_YET, word->loc, PG_STR_ARG(word->text));
+        return;
+    }
+    const char *more = pg_parse_suggest(p, word->text, op_word, PG_OP_COUNT - 1);
+    (void)pg_diag_add(p->diags, PG_D_UNKNOWN_OP, word->loc, PG_STR_ARG(word->text), more);
+}
+
+/* After an error in a header: on to the next line; a body is still read, for its own errors. */
+static void skip_operation(pg_parser *p)
+{
+    kept_names results = keep_results(p);
+    kept_names carried = {.n = p->carried.n};
+    carried.at = pg_arena_copy(&p->scratch, p->carried.at, carried.n * sizeof *carried.at);
+    carried.n = carried.at == NULL ? 0 : carried.n;
+    if (pg_parse_recover(p)) {
+        pg_parse_scope scope = pg_parse_scope_begin(p);
+        define_loop_args(p, NULL, &carried);
+        p->n_broken++;
+        pg_parse_region(p, NULL, NULL);
+        if (pg_parse_take_word(p, "else")) {
+            parse_body(p, NULL, 1);
+        }
+        p->n_broken--;
+        pg_parse_scope_end(p, scope);
+    }
+    define_results(p, &results, NULL);
+}
+
+static void parse_op(pg_parser *p, pg_region *region, const pg_inst *owner)
+{
+    op_head h = {.op = PG_OP_NONE};
+    p->carried.n = 0;
+    if (!parse_results(p)) {
+        skip_operation(p);
+        return;
+    }
+    pg_tok word = p->tok;
+    if (word.kind != PG_TOK_WORD || (word.is_first && p->results.n != 0)) {
+        pg_parse_failed(p, "an operation");
+        skip_operation(p);
+        return;
+    }
+    h.op = pg_op_find(word.text);
+    h.loc = word.loc;
+    pg_parse_advance(p);
+    if (h.op == PG_OP_NONE) {
+        unknown_op(p, &word);
+        skip_operation(p);
+        return;
+    }
+    if (!parse_head(p, &h)) {
+        skip_operation(p);
+        return;
+    }
+    if ((pg_op_infos[h.op].flags & PG_F_REGION) != 0) {
+        parse_regions(p, &h, region, owner);
+    } else {
+        pg_inst *i = make_inst(p, &h, region, owner);
+        if (i == NULL) {
+            define_broken_results(p);
+        }
+        for (uint32_t r = 0; i != NULL && r < i->n_out; r++) {
+            pg_parse_define(p, p->results.at[r].sym, p->results.at[r].loc, i->out[r]);
+        }
+    }
+    if (pg_parse_same_line(p) && !pg_tok_is(&p->tok, '}')) {
+        pg_parse_failed(p, "the end of the line");
+        p->results.n = p->carried.n = 0;
+        skip_operation(p);
+    }
+}
+
+bool pg_parse_recover(pg_parser *p)
+{
+    bool is_brace = false;
+    while (!p->tok.is_first && !pg_tok_is(&p->tok, '}')) {
+        is_brace = pg_tok_is(&p->tok, '{');
+        pg_parse_advance(p);
+    }
+    return is_brace;
+}
+
+static void skip_deep(pg_parser *p)
+{
+    uint32_t depth = 1;
+    while (depth > 0 && p->tok.kind != PG_TOK_EOF) {
+        depth += pg_tok_is(&p->tok, '{');
+        depth -= pg_tok_is(&p->tok, '}');
+        if (depth > 0) {
+            pg_parse_advance(p);
+        }
+    }
+}
+
+void pg_parse_region(pg_parser *p, pg_region *region, const pg_inst *owner)
+{
+    pg_parse_scope scope = pg_parse_scope_begin(p);
+    if (p->depth >= PG_MAX_DEPTH) {
+        (void)pg_diag_add(p->diags, PG_D_TOO_DEEP, p->tok.loc, "regions", PG_MAX_DEPTH);
+        skip_deep(p);
+    }
+    p->depth++;
+    while (p->tok.kind != PG_TOK_EOF && !pg_tok_is(&p->tok, '}')) {
+        const char *before = p->tok.text.ptr;
+        parse_op(p, region, owner);
+        if (p->tok.text.ptr == before && p->tok.kind != PG_TOK_EOF && !pg_tok_is(&p->tok, '}')) {
+            pg_parse_advance(p); /* a line that begins with what begins nothing */
+            (void)pg_parse_recover(p);
+        }
+    }
+    p->depth--;
+    pg_parse_scope_end(p, scope);
+    (void)pg_parse_expect(p, '}');
+}

@@ -1,0 +1,637 @@
+/* parse_type.c: types, attributes and encodings. */
+#include <string.h>
+
+#include "ir/parse.h"
+
+/* ---- types --------------------------------------------------------------------------------- */
+
+static pg_elem find_elem(pg_str text)
+{
+    for (uint32_t e = 1; e < PG_ELEM_COUNT; e++) {
+        if (pg_str_is(text, pg_elem_infos[e].text)) {
+            return (pg_elem)e;
+        }
+    }
+    return PG_ELEM_NONE;
+}
+
+static const struct {
+    const char *text;
+    pg_type_kind kind;
+} kind_words[] = {
+    {"tile", PG_TY_TILE}, {"desc", PG_TY_DESC},   {"buf", PG_TY_BUF},       {"ring", PG_TY_RING},
+    {"bar", PG_TY_BAR},   {"token", PG_TY_TOKEN}, {"tensor", PG_TY_TENSOR}, {"ptr", PG_TY_SCALAR},
+};
+
+static pg_type_kind find_kind(pg_str text)
+{
+    for (uint32_t i = 0; i < PG_COUNT_OF(kind_words); i++) {
+        if (pg_str_is(text, kind_words[i].text)) {
+            return kind_words[i].kind;
+        }
+    }
+    return PG_TY_NONE;
+}
+
+static const char *elem_word(const pg_parser *p, uint32_t i)
+{
+    (void)p;
+    return pg_elem_infos[i + 1].text;
+}
+
+static const char *type_word(const pg_parser *p, uint32_t i)
+{
+    return i < PG_COUNT_OF(kind_words) ? kind_words[i].text
+                                       : elem_word(p, i - (uint32_t)PG_COUNT_OF(kind_words));
+}
+
+static const char *space_word(const pg_parser *p, uint32_t i)
+{
+    static const char *const words[] = {"smem", "dsmem", "tmem"};
+    (void)p;
+    return words[i];
+}
+
+static bool unknown_type(pg_parser *p, pg_str text, pg_loc loc)
+{
+    uint32_t n = (uint32_t)PG_COUNT_OF(kind_words) + PG_ELEM_COUNT - 1;
+    const char *more = pg_parse_suggest(p, text, type_word, n);
+    (void)pg_diag_add(p->diags, PG_D_UNKNOWN_TYPE, loc, PG_STR_ARG(text), more);
+    return false;
+}
+
+/* An element type, or ptr<element>. */
+static bool parse_elem(pg_parser *p, pg_type_info *info)
+{
+    if (p->tok.kind != PG_TOK_WORD) {
+        return pg_parse_failed(p, "an element type, as f32");
+    }
+    pg_elem e = find_elem(p->tok.text);
+    if (e == PG_ELEM_NONE) {
+        return unknown_type(p, p->tok.text, p->tok.loc);
+    }
+    info->elem = (uint8_t)e;
+    pg_parse_advance(p);
+    return true;
+}
+
+/* The element after the dimensions: the rest of their token, and for pointers <element>. */
+static bool parse_tail(pg_parser *p, pg_type_info *info, pg_str text, pg_loc loc)
+{
+    pg_parse_advance(p);
+    if (pg_str_is(text, "ptr")) {
+        info->is_ptr = 1;
+        return pg_parse_expect(p, '<') && parse_elem(p, info) && pg_parse_expect(p, '>');
+    }
+    info->elem = (uint8_t)find_elem(text);
+    return info->elem != PG_ELEM_NONE || unknown_type(p, text, loc);
+}
+
+/* 128x64xf16, ?x64xf16, 128xptr<f16> */
+static bool parse_dims(pg_parser *p, pg_type_info *info)
+{
+    pg_str text = p->tok.text;
+    pg_loc loc = p->tok.loc;
+    size_t at = 0;
+    if (p->tok.kind != PG_TOK_NUM) {
+        return pg_parse_failed(p, "extents and an element type, as 128x64xf16");
+    }
+    while (at < text.len && (text.ptr[at] == '?' || (text.ptr[at] >= '0' && text.ptr[at] <= '9'))) {
+        size_t end = at;
+        while (end < text.len && text.ptr[end] != 'x') {
+            end++;
+        }
+        pg_str part = pg_str_sub(text, at, end);
+        loc.column = p->tok.loc.column + (uint32_t)at;
+        uint64_t extent = 0;
+        bool is_dyn = pg_str_is(part, "?");
+        bool is_number = is_dyn || pg_parse_u64(part, &extent);
+        if (!is_number || (!is_dyn && (extent == 0 || extent > INT32_MAX))) {
+            (void)pg_diag_add(p->diags, PG_D_BAD_EXTENT, loc, PG_STR_ARG(part));
+            return false;
+        }
+        if (info->rank == PG_MAX_RANK) {
+            (void)pg_diag_add(p->diags, PG_D_BAD_RANK, loc, PG_MAX_RANK);
+            return false;
+        }
+        info->dims[info->rank++] = is_dyn ? PG_DYN : (int32_t)extent;
+        at = end + 1;
+    }
+    loc.column = p->tok.loc.column + (uint32_t)(at < text.len ? at : text.len);
+    return parse_tail(p, info, pg_str_sub(text, at, text.len), loc);
+}
+
+static const char *enc_name_word(const pg_parser *p, uint32_t i)
+{
+    return pg_sym_text(&p->ctx->syms, p->module->encs.at[i].name).ptr;
+}
+
+static bool parse_enc_use(pg_parser *p, pg_enc *out)
+{
+    if (p->tok.kind != PG_TOK_ENC) {
+        return pg_parse_failed(p, "an encoding, as #enc");
+    }
+    pg_sym sym = pg_intern_find(&p->ctx->syms, p->tok.text);
+    const uint32_t *at = sym.id == 0 ? NULL : pg_map_get(&p->encs, sym.id);
+    if (at == NULL) {
+        const char *more = pg_parse_suggest(p, p->tok.text, enc_name_word, p->module->encs.n);
+        (void)pg_diag_add(p->diags, PG_D_UNKNOWN_ENC, p->tok.loc, PG_STR_ARG(p->tok.text), more);
+        pg_parse_advance(p);
+        return false;
+    }
+    *out = p->module->encs.at[*at].enc;
+    bool is_good = out->id != 0; /* else its own line has the error */
+    pg_parse_advance(p);
+    return is_good;
+}
+
+static bool parse_space(pg_parser *p, pg_type_info *info)
+{
+    for (uint32_t s = 0; p->tok.kind == PG_TOK_WORD && s < 3; s++) {
+        if (pg_parse_take_word(p, space_word(p, s))) {
+            info->space = (uint8_t)(PG_SPACE_SMEM + s);
+            return pg_parse_expect(p, ',');
+        }
+    }
+    return pg_parse_failed(p, "a memory space: smem, dsmem or tmem");
+}
+
+static bool parse_count(pg_parser *p, pg_type_info *info)
+{
+    uint64_t n = 0;
+    if (p->tok.kind != PG_TOK_NUM) {
+        return pg_parse_failed(p, "a number");
+    }
+    if (!pg_parse_u64(p->tok.text, &n) || n == 0 || n > INT32_MAX) {
+        (void)pg_diag_add(p->diags, PG_D_BAD_EXTENT, p->tok.loc, PG_STR_ARG(p->tok.text));
+        return false;
+    }
+    info->dims[0] = (int32_t)n;
+    pg_parse_advance(p);
+    return true;
+}
+
+/* What stands between < and >. */
+static bool parse_type_body(pg_parser *p, pg_type_info *info)
+{
+    if (info->kind == PG_TY_SCALAR) {
+        info->is_ptr = 1;
+        return parse_elem(p, info);
+    }
+    if (info->kind == PG_TY_RING || info->kind == PG_TY_BAR) {
+        return parse_count(p, info);
+    }
+    if (info->kind == PG_TY_BUF && !parse_space(p, info)) {
+        return false;
+    }
+    return parse_dims(p, info) && (!pg_parse_take(p, ',') || parse_enc_use(p, &info->enc));
+}
+
+bool pg_parse_type(pg_parser *p, pg_type *out)
+{
+    pg_type_info info;
+    memset(&info, 0, sizeof info);
+    *out = (pg_type){0};
+    if (p->tok.kind != PG_TOK_WORD) {
+        return pg_parse_failed(p, "a type");
+    }
+    pg_str word = p->tok.text;
+    pg_loc loc = p->tok.loc;
+    info.elem = (uint8_t)find_elem(word);
+    info.kind = info.elem != PG_ELEM_NONE ? (uint8_t)PG_TY_SCALAR : (uint8_t)find_kind(word);
+    if (info.kind == PG_TY_NONE) {
+        return unknown_type(p, word, loc);
+    }
+    pg_parse_advance(p);
+    bool has_body = info.elem == PG_ELEM_NONE && info.kind != PG_TY_TOKEN;
+    if (has_body &&
+        !(pg_parse_expect(p, '<') && parse_type_body(p, &info) && pg_parse_expect(p, '>'))) {
+        return false;
+    }
+    *out = pg_type_intern(p->ctx->types, &info);
+    return out->id != 0;
+}
+
+/* ---- attribute values ---------------------------------------------------------------------- */
+
+static bool parse_int(pg_parser *p, int64_t *out)
+{
+    if (p->tok.kind != PG_TOK_NUM) {
+        return pg_parse_failed(p, "an integer");
+    }
+    if (!pg_parse_i64(p->tok.text, out)) {
+        (void)pg_diag_add(p->diags, PG_D_BAD_INT, p->tok.loc, PG_STR_ARG(p->tok.text));
+        return false;
+    }
+    pg_parse_advance(p);
+    return true;
+}
+
+static bool parse_word_value(pg_parser *p, pg_attr_id id, pg_aval *out)
+{
+    const char *words = pg_attr_infos[id].words;
+    int64_t index = 0;
+    out->kind = PG_AV_WORD;
+    for (const char *at = words; p->tok.kind == PG_TOK_WORD && *at != '\0'; index++) {
+        size_t n = strcspn(at, " ");
+        if (pg_str_eq(p->tok.text, (pg_str){at, n})) {
+            out->num = index;
+            pg_parse_advance(p);
+            return true;
+        }
+        at += n + (at[n] == ' ');
+    }
+    (void)pg_diag_add(p->diags, PG_D_ATTR_WORD, p->tok.loc, pg_attr_infos[id].text, words);
+    return false;
+}
+
+static bool parse_item(pg_parser *p, pg_attr_kind kind, uint32_t depth, pg_aval *out);
+
+static bool parse_list(pg_parser *p, pg_attr_kind kind, uint32_t depth, pg_aval *out)
+{
+    uint32_t base = p->items.n;
+    if (depth >= PG_MAX_NEST) {
+        (void)pg_diag_add(p->diags, PG_D_TOO_DEEP, p->tok.loc, "lists", PG_MAX_NEST);
+        return false;
+    }
+    pg_parse_advance(p); /* the parenthesis */
+    bool is_good = true;
+    if (!pg_tok_is(&p->tok, ')')) {
+        do {
+            pg_aval item = {.kind = PG_AV_NONE};
+            is_good =
+                parse_item(p, kind, depth + 1, &item) && pg_vec_push(&p->scratch, &p->items, item);
+        } while (is_good && pg_parse_take(p, ','));
+    }
+    is_good = is_good && pg_parse_expect(p, ')');
+    out->kind = PG_AV_LIST;
+    out->n = p->items.n - base;
+    out->items = out->n == 0 ? NULL
+                             : pg_arena_copy(&p->module->arena, p->items.at + base,
+                                             out->n * sizeof *out->items);
+    out->n = out->items == NULL ? 0 : out->n;
+    p->items.n = base;
+    return is_good;
+}
+
+static bool wrong_item(pg_parser *p, pg_attr_kind kind)
+{
+    static const char *const forms[] = {[PG_AK_FLAG] = "no value",
+                                        [PG_AK_INT] = "an integer",
+                                        [PG_AK_INTS] = "integers in parentheses, as (1, 0)",
+                                        [PG_AK_WORD] = "a word",
+                                        [PG_AK_SYM] = "a name, as @part",
+                                        [PG_AK_SYMS] = "names, as @part or (@part, @other)",
+                                        [PG_AK_VAL] = "a value, as %x",
+                                        [PG_AK_VALS] = "extents in parentheses, as (%m, 4, ?)",
+                                        [PG_AK_NEST] = "nested lists, as ((0, 1), (2, 0))"};
+    return pg_parse_failed(p, forms[kind]);
+}
+
+/* One value, or one item of a list at depth > 0. */
+static bool parse_item(pg_parser *p, pg_attr_kind kind, uint32_t depth, pg_aval *out)
+{
+    bool is_list = kind == PG_AK_INTS || kind == PG_AK_VALS || kind == PG_AK_NEST;
+    uint32_t deepest = kind == PG_AK_NEST ? PG_MAX_NEST + 1 : kind == PG_AK_SYMS ? 2 : is_list;
+    if (pg_tok_is(&p->tok, '(') && depth < deepest) {
+        return parse_list(p, kind, depth, out);
+    }
+    bool is_scalar_place = depth > 0 || !is_list;
+    if (is_scalar_place && p->tok.kind == PG_TOK_NUM && (kind == PG_AK_INT || is_list)) {
+        out->kind = PG_AV_INT;
+        return parse_int(p, &out->num);
+    }
+    if (is_scalar_place && p->tok.kind == PG_TOK_SYM && (kind == PG_AK_SYM || kind == PG_AK_SYMS)) {
+        out->kind = PG_AV_SYM;
+        out->sym = pg_intern(&p->ctx->syms, p->tok.text);
+        pg_parse_advance(p);
+        return true;
+    }
+    if (is_scalar_place && p->tok.kind == PG_TOK_VAL && (kind == PG_AK_VAL || kind == PG_AK_VALS)) {
+        out->kind = PG_AV_VAL;
+        (void)pg_parse_find(p, &p->tok, &out->val); /* reported there; the text goes on */
+        pg_parse_advance(p);
+        return true;
+    }
+    if (kind == PG_AK_VALS && depth > 0 && pg_parse_take(p, '?')) {
+        out->kind = PG_AV_DYN;
+        return true;
+    }
+    return wrong_item(p, kind);
+}
+
+/* ---- attributes ---------------------------------------------------------------------------- */
+
+static const char *attr_word(const pg_parser *p, uint32_t i)
+{
+    (void)p;
+    return pg_attr_infos[i + 1].text;
+}
+
+/* Skips what is left of an attribute: to a comma or bracket outside parentheses, or a line end. */
+static void skip_value(pg_parser *p)
+{
+    uint32_t depth = 0;
+    while (p->tok.kind != PG_TOK_EOF && !pg_tok_is(&p->tok, '{') && !pg_tok_is(&p->tok, '}')) {
+        if (depth == 0 && (pg_tok_is(&p->tok, ',') || pg_tok_is(&p->tok, ']'))) {
+            return;
+        }
+        depth += pg_tok_is(&p->tok, '(');
+        depth -= depth > 0 && pg_tok_is(&p->tok, ')');
+        pg_parse_advance(p);
+    }
+}
+
+static void add_attr(pg_parser *p, pg_attrs *out, pg_attr_id id, pg_aval value, pg_loc loc)
+{
+    if (pg_attr_has(out, id)) {
+        (void)pg_diag_add(p->diags, PG_D_ATTR_TWICE, loc, pg_attr_infos[id].text);
+        return;
+    }
+    if (value.kind == PG_AV_LIST && pg_attr_infos[id].kind == PG_AK_SYMS && value.n == 1 &&
+        value.items[0].kind == PG_AV_SYM) {
+        value = value.items[0];
+    }
+    if (!pg_attr_is_default(id, &value)) {
+        pg_attr_set(p->kernel, out, id, value);
+    }
+}
+
+static void parse_attr(pg_parser *p, pg_attrs *out)
+{
+    pg_tok name = p->tok;
+    if (name.kind != PG_TOK_WORD) {
+        pg_parse_failed(p, "an attribute");
+        skip_value(p);
+        return;
+    }
+    pg_attr_id id = pg_attr_find(name.text);
+    pg_parse_advance(p);
+    if (id == PG_A_NONE) {
+        const char *more = pg_parse_suggest(p, name.text, attr_word, PG_A_COUNT - 1);
+        (void)pg_diag_add(p->diags, PG_D_UNKNOWN_ATTR, name.loc, PG_STR_ARG(name.text), more);
+        skip_value(p);
+        return;
+    }
+    pg_aval value = {.kind = PG_AV_FLAG};
+    pg_attr_kind kind = (pg_attr_kind)pg_attr_infos[id].kind;
+    if (kind == PG_AK_FLAG) {
+        if (pg_tok_is(&p->tok, '=')) {
+            (void)pg_diag_add(p->diags, PG_D_ATTR_FLAG, p->tok.loc, pg_attr_infos[id].text);
+            skip_value(p);
+            return;
+        }
+        add_attr(p, out, id, value, name.loc);
+        return;
+    }
+    bool is_good = pg_parse_expect(p, '=');
+    if (is_good) {
+        value.kind = PG_AV_NONE;
+        is_good =
+            kind == PG_AK_WORD ? parse_word_value(p, id, &value) : parse_item(p, kind, 0, &value);
+    }
+    if (is_good) {
+        add_attr(p, out, id, value, name.loc);
+    } else {
+        skip_value(p);
+    }
+}
+
+bool pg_parse_attrs(pg_parser *p, pg_attrs *out)
+{
+    if (!pg_tok_is(&p->tok, '[') || (p->tok.is_first && p->depth > 0)) {
+        return true;
+    }
+    pg_parse_advance(p);
+    if (pg_parse_take(p, ']')) {
+        return true;
+    }
+    do {
+        parse_attr(p, out);
+    } while (pg_parse_take(p, ','));
+    return pg_parse_expect(p, ']');
+}
+
+/* ---- encodings ----------------------------------------------------------------------------- */
+
+enum { IN_SMEM = 1 << PG_ENC_SMEM, IN_BLOCKED = 1 << PG_ENC_BLOCKED, IN_WGMMA = 1 << PG_ENC_WGMMA };
+enum { IN_LINEAR = 1 << PG_ENC_LINEAR };
+
+typedef enum enc_param {
+    EP_RANK,
+    EP_ORDER,
+    EP_SWIZZLE,
+    EP_PAD,
+    EP_SHAPE,
+    EP_REGS,
+    EP_LANES,
+    EP_WARPS,
+    EP_REG,
+    EP_LANE,
+    EP_WARP,
+    EP_COUNT
+} enc_param;
+
+static const struct {
+    const char *text;
+    uint8_t kinds; /* of encodings that take it */
+    uint8_t kind;  /* pg_attr_kind */
+} enc_params[EP_COUNT] = {
+    [EP_RANK] = {"rank", IN_LINEAR, PG_AK_INT},
+    [EP_ORDER] = {"order", IN_SMEM | IN_BLOCKED, PG_AK_INTS},
+    [EP_SWIZZLE] = {"swizzle", IN_SMEM, PG_AK_INT},
+    [EP_PAD] = {"pad", IN_SMEM, PG_AK_INT},
+    [EP_SHAPE] = {"shape", IN_WGMMA, PG_AK_INTS},
+    [EP_REGS] = {"regs", IN_BLOCKED, PG_AK_INTS},
+    [EP_LANES] = {"lanes", IN_BLOCKED, PG_AK_INTS},
+    [EP_WARPS] = {"warps", IN_BLOCKED | IN_WGMMA, PG_AK_INTS},
+    [EP_REG] = {"reg", IN_LINEAR, PG_AK_NEST},
+    [EP_LANE] = {"lane", IN_LINEAR, PG_AK_NEST},
+    [EP_WARP] = {"warp", IN_LINEAR, PG_AK_NEST},
+};
+
+static const char *enc_param_word(const pg_parser *p, uint32_t i)
+{
+    (void)p;
+    return enc_params[i].text;
+}
+
+static const char *enc_kind_word(const pg_parser *p, uint32_t i)
+{
+    static const char *const words[] = {"smem", "blocked", "wgmma", "linear"};
+    (void)p;
+    return words[i];
+}
+
+static bool bad_param(pg_parser *p, pg_loc loc, enc_param id)
+{
+    (void)pg_diag_add(p->diags, PG_D_ENC_PARAM, loc, enc_params[id].text);
+    return false;
+}
+
+/* Integers of a list into small numbers; the list's length must be the rank, which the first sets.
+ */
+static bool to_small(const pg_aval *list, uint16_t *to, uint32_t least, uint32_t most, uint32_t *n)
+{
+    if (list->n < least || list->n > most) {
+        return false;
+    }
+    for (uint32_t i = 0; i < list->n; i++) {
+        if (list->items[i].kind != PG_AV_INT || list->items[i].num < 0 ||
+            list->items[i].num > UINT16_MAX) {
+            return false;
+        }
+        to[i] = (uint16_t)list->items[i].num;
+    }
+    *n = list->n;
+    return true;
+}
+
+static bool same_rank(pg_enc_info *e, uint32_t n)
+{
+    bool is_good = e->rank == 0 || e->rank == n;
+    e->rank = (uint8_t)n;
+    return is_good;
+}
+
+static bool set_lists(pg_enc_info *e, enc_param id, const pg_aval *v)
+{
+    uint16_t *const to[] = {[EP_REGS] = e->regs, [EP_LANES] = e->lanes, [EP_WARPS] = e->warps};
+    uint16_t small[PG_MAX_RANK] = {0};
+    uint32_t n = 0;
+    if (id == EP_SHAPE) {
+        return to_small(v, e->shape, 3, 3, &n) && same_rank(e, 2);
+    }
+    if (!to_small(v, small, 1, PG_MAX_RANK, &n) || !same_rank(e, n)) {
+        return false;
+    }
+    if (id != EP_ORDER) {
+        memcpy(to[id], small, sizeof small);
+        return true;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        if (small[i] >= n) {
+            return false;
+        }
+        e->order[i] = (uint8_t)small[i];
+    }
+    return true;
+}
+
+/* Basis vectors, kept in the order registers, lanes, warps. */
+static bool set_basis(pg_enc_info *e, enc_param id, const pg_aval *v)
+{
+    uint32_t total = (uint32_t)e->n_reg + e->n_lane + e->n_warp;
+    uint32_t at = id == EP_REG ? e->n_reg : id == EP_LANE ? (uint32_t)e->n_reg + e->n_lane : total;
+    uint8_t *count = id == EP_REG ? &e->n_reg : id == EP_LANE ? &e->n_lane : &e->n_warp;
+    if (v->n > PG_MAX_BASIS - total) {
+        return false;
+    }
+    memmove(e->basis + at + v->n, e->basis + at, (total - at) * sizeof e->basis[0]);
+    memset(e->basis + at, 0, v->n * sizeof e->basis[0]);
+    *count = (uint8_t)(*count + v->n);
+    for (uint32_t i = 0; i < v->n; i++) {
+        uint32_t n = 0;
+        if (v->items[i].kind != PG_AV_LIST ||
+            !to_small(&v->items[i], e->basis[at + i], 1, PG_MAX_RANK, &n) || !same_rank(e, n)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool set_param(pg_enc_info *e, enc_param id, const pg_aval *v)
+{
+    if (enc_params[id].kind == PG_AK_NEST) {
+        return v->kind == PG_AV_LIST && set_basis(e, id, v);
+    }
+    if (enc_params[id].kind == PG_AK_INTS) {
+        return set_lists(e, id, v);
+    }
+    if (v->num < 0 || v->num > UINT16_MAX) {
+        return false;
+    }
+    if (id == EP_RANK) {
+        return v->num >= 1 && v->num <= PG_MAX_RANK && same_rank(e, (uint32_t)v->num);
+    }
+    *(id == EP_SWIZZLE ? &e->swizzle : &e->pad) = (uint16_t)v->num;
+    return true;
+}
+
+static bool parse_enc_param(pg_parser *p, pg_enc_info *e, uint32_t *seen)
+{
+    pg_tok name = p->tok;
+    if (name.kind != PG_TOK_WORD) {
+        return pg_parse_failed(p, "a parameter of the encoding");
+    }
+    uint32_t id = 0;
+    while (id < EP_COUNT && !(pg_str_is(name.text, enc_params[id].text) &&
+                              (enc_params[id].kinds >> e->kind & 1) != 0)) {
+        id++;
+    }
+    if (id == EP_COUNT) {
+        const char *more = pg_parse_suggest(p, name.text, enc_param_word, EP_COUNT);
+        (void)pg_diag_add(p->diags, PG_D_ENC_NO_PARAM, name.loc, PG_STR_ARG(name.text), more);
+        return false;
+    }
+    if ((*seen >> id & 1) != 0) {
+        (void)pg_diag_add(p->diags, PG_D_ATTR_TWICE, name.loc, enc_params[id].text);
+        return false;
+    }
+    *seen |= 1u << id;
+    pg_parse_advance(p);
+    pg_loc loc = p->tok.loc;
+    pg_aval value = {.kind = PG_AV_NONE};
+    if (!pg_parse_expect(p, '=')) {
+        return false;
+    }
+    loc = p->tok.loc;
+    if (!parse_item(p, (pg_attr_kind)enc_params[id].kind, 0, &value)) {
+        return false;
+    }
+    return set_param(e, (enc_param)id, &value) || bad_param(p, loc, (enc_param)id);
+}
+
+bool pg_parse_enc_body(pg_parser *p, pg_enc_info *e)
+{
+    pg_tok kind = p->tok;
+    uint32_t seen = 0;
+    if (kind.kind != PG_TOK_WORD) {
+        return pg_parse_failed(p, "a kind of encoding: smem, blocked, wgmma or linear");
+    }
+    for (uint32_t i = 0; i < PG_ENC_KIND_COUNT - 1; i++) {
+        if (pg_str_is(kind.text, enc_kind_word(p, i))) {
+            e->kind = (uint8_t)(i + 1);
+        }
+    }
+    if (e->kind == PG_ENC_NONE) {
+        const char *more = pg_parse_suggest(p, kind.text, enc_kind_word, PG_ENC_KIND_COUNT - 1);
+        (void)pg_diag_add(p->diags, PG_D_UNKNOWN_ENC_KIND, kind.loc, PG_STR_ARG(kind.text), more);
+        return false;
+    }
+    pg_parse_advance(p);
+    if (!pg_parse_expect(p, '[')) {
+        return false;
+    }
+    do {
+        if (!parse_enc_param(p, e, &seen)) {
+            return false;
+        }
+    } while (pg_parse_take(p, ','));
+    if (!pg_parse_expect(p, ']')) {
+        return false;
+    }
+    for (uint32_t id = 0; id < EP_COUNT; id++) { /* what may be left out: rank, swizzle, pad */
+        bool is_needed = enc_params[id].kind == PG_AK_INTS && (enc_params[id].kinds >> e->kind & 1);
+        if (is_needed && (seen >> id & 1) == 0) {
+            (void)pg_diag_add(p->diags, PG_D_ENC_NEEDS, kind.loc, PG_STR_ARG(kind.text),
+                              enc_params[id].text);
+            return false;
+        }
+    }
+    if (e->rank == 0) {
+        (void)pg_diag_add(p->diags, PG_D_ENC_NEEDS, kind.loc, PG_STR_ARG(kind.text), "rank");
+        return false;
+    }
+    return true;
+}
