@@ -9,6 +9,8 @@
  *     before: none of them traps, x/0 included (it gives poison, on the machine some number).
  * I3  Nothing moves out of an `if`, a partition or an elect region, and tiles are not shared across
  *     partitions: their layouts are relative to it.
+ *     Nor does a tile that holds many registers leave a loop (MAX_HOISTED of them in each thread):
+ *     computing it again is cheaper than a spill. Tile constants never do: they are free.
  * I4  A literal stands only where the parser can tell its type; elsewhere a `const` holds it.
  * I5  A round changes nothing exactly if it reports no change; the pass ends with such a round (or
  *     after MAX_ROUNDS), so a second run changes nothing.
@@ -18,7 +20,8 @@
 
 #include "ir/elem.h"
 
-#define MAX_ROUNDS 64
+#define MAX_ROUNDS  64
+#define MAX_HOISTED 16
 
 static pg_fact no_fact(void)
 {
@@ -289,10 +292,24 @@ static pg_inst *visit_if(pg_simplify *s, pg_inst *branch, uint32_t depth)
 
 /* ---- plain operations ------------------------------------------------------------------------ */
 
+static bool is_cheap_to_hold(const pg_simplify *s, const pg_inst *i)
+{
+    const pg_type type = pg_val_type(s->k, i->out[0]);
+    const pg_types *types = s->k->module->ctx->types;
+    if (pg_type_get(types, type)->kind != PG_TY_TILE) {
+        return true;
+    }
+    return i->op != PG_OP_CONST &&
+           pg_type_n_elems(types, type) <= (int64_t)MAX_HOISTED * 32 * pg_inst_warps(i);
+}
+
 /* Moves i before the loops in which none of its operands is defined. Gives its new depth. */
 static uint32_t hoist(pg_simplify *s, pg_inst *i, uint32_t depth)
 {
     uint32_t least = 1;
+    if (!is_cheap_to_hold(s, i)) {
+        return depth;
+    }
     for (uint32_t j = 0; j < i->n_in; j++) {
         const uint32_t d = pg_simplify_fact(s, i->in[j])->depth;
         least = d > least ? d : least;
@@ -311,6 +328,10 @@ static pg_inst *visit_pure(pg_simplify *s, pg_inst *i, uint32_t depth)
     pg_region *parent = i->parent;
     const pg_val same = pg_simplify_fold(s, i);
     if (same.id != 0) {
+        pg_value *new = &s->k->values.at[same.id];
+        if (new->kind == PG_V_RESULT &&new->name.id == 0) {
+            new->name = pg_value_of(s->k, i->out[0])->name; /* cosmetic: no stamp */
+        }
         replace(s, i->out[0], same);
         pg_inst_remove(i);
         s->changed = true;
