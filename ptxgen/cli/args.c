@@ -195,7 +195,7 @@ run_exit cli_parse(cli *c, int argc, char **argv)
             are_options_over = true;
         } else if (!are_options_over &&
                    (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)) {
-            c->operand = c->command == CLI_HELP ? NULL : cli_command_name(c->command);
+            c->operand = cli_command_name(c->command);
             c->command = CLI_HELP;
             return RUN_OK;
         } else if (!are_options_over && argv[i][0] == '-' && argv[i][1] != '\0') {

@@ -233,12 +233,35 @@ bool cli_is_kernel(const char *operand)
     return strpbrk(operand, "/.") == NULL && strcmp(operand, "-") != 0;
 }
 
+/* Names are checked here, where they can be named. */
+static run_exit check_settings(const cli *c, const ptxgen_kernel_info *info,
+                               const ptxgen_options *options)
+{
+    for (size_t i = 0; i < options->n_settings; i++) {
+        bool is_known = false;
+        for (size_t j = 0; j < info->n_settings; j++) {
+            is_known =
+                is_known || strcmp(info->settings[j].name, options->settings[i].name.ptr) == 0;
+        }
+        if (!is_known) {
+            return run_fail(&c->msgs, RUN_USAGE, RUN_MSG_ARG_UNKNOWN, info->name, "setting",
+                            options->settings[i].name.ptr);
+        }
+    }
+    return RUN_OK;
+}
+
 run_exit cli_compile_kernel(cli *c, ptxgen_ctx *ctx, const ptxgen_options *options,
                             ptxgen_result **out)
 {
     const ptxgen_str name = text_of(c->operand);
-    if (ptxgen_kernel_find(name) == NULL) {
+    const ptxgen_kernel_info *info = ptxgen_kernel_find(name);
+    if (info == NULL) {
         return run_fail(&c->msgs, RUN_INPUT, RUN_MSG_NO_KERNEL, NULL, c->operand);
+    }
+    run_exit checked = check_settings(c, info, options);
+    if (checked != RUN_OK) {
+        return checked;
     }
     ptxgen_module *module = NULL;
     const char *message = NULL;

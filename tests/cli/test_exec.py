@@ -1,0 +1,224 @@
+#!/usr/bin/env python3
+"""`ptxgen exec`: argument forms, arrays, faults and their exit statuses."""
+import re
+import struct
+
+import harness
+
+HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"
+
+# out[i] = in[i] * scale + bias, i < n
+SCALE = HEAD + """
+.visible .entry scale(.param .u64 p_in, .param .u64 p_out, .param .u32 p_n, .param .f32 p_scale)
+{
+    .reg .pred %p<2>;
+    .reg .b32 %r<6>;
+    .reg .f32 %f<4>;
+    .reg .b64 %rd<8>;
+    ld.param.u64 %rd1, [p_in];
+    ld.param.u64 %rd2, [p_out];
+    ld.param.u32 %r1, [p_n];
+    ld.param.f32 %f1, [p_scale];
+    mov.u32 %r2, %ctaid.x;
+    mov.u32 %r3, %ntid.x;
+    mov.u32 %r4, %tid.x;
+    mad.lo.s32 %r5, %r2, %r3, %r4;
+    setp.ge.u32 %p1, %r5, %r1;
+    @%p1 bra $L_done;
+    cvta.to.global.u64 %rd3, %rd1;
+    cvta.to.global.u64 %rd4, %rd2;
+    mul.wide.u32 %rd5, %r5, 4;
+    add.s64 %rd6, %rd3, %rd5;
+    add.s64 %rd7, %rd4, %rd5;
+    ld.global.f32 %f2, [%rd6];
+    mul.rn.f32 %f3, %f2, %f1;
+    st.global.f32 [%rd7], %f3;
+$L_done:
+    ret;
+}
+"""
+
+# *p = x for every width
+STORE = HEAD + """
+.visible .entry store(.param .u64 p, .param .{type} x)
+{{
+    .reg .b{bits} %v;
+    .reg .b64 %rd<3>;
+    ld.param.u64 %rd1, [p];
+    cvta.to.global.u64 %rd2, %rd1;
+    ld.param.b{bits} %v, [x];
+    st.global.b{bits} [%rd2], %v;
+    ret;
+}}
+"""
+
+DEADLOCK = HEAD + """
+.visible .entry k(.param .u64 p)
+{
+    .reg .pred %p<2>;
+    .reg .b32 %r<3>;
+    mov.u32 %r1, %tid.x;
+    setp.lt.u32 %p1, %r1, 32;
+    @%p1 bra $L_one;
+    bar.sync 1, 96;
+    bra $L_end;
+$L_one:
+    bar.sync 2, 64;
+$L_end:
+    ret;
+}
+"""
+
+FOREVER = HEAD + """
+.visible .entry k()
+{
+$L_top:
+    bra $L_top;
+}
+"""
+
+RACE = HEAD + """
+.visible .entry k(.param .u64 p)
+{
+    .reg .b32 %r<4>;
+    .reg .b64 %rd<3>;
+    ld.param.u64 %rd1, [p];
+    cvta.to.global.u64 %rd2, %rd1;
+    mov.u32 %r1, %tid.x;
+    shr.u32 %r2, %r1, 5;
+    st.global.u32 [%rd2], %r2;
+    ret;
+}
+"""
+
+
+def f32s(*values):
+    return harness.npy("<f4", (len(values),), values)
+
+
+def scaled(c):
+    c.write("scale.ptx", SCALE)
+    c.write("in.npy", f32s(*range(100)))
+    c.run("exec", "scale.ptx", "--grid=4", "--block=32", "--arg=in:in.npy",
+          "--arg=out:out.npy:f32:100", "--arg=u32:100", "--arg=f32:0.5", want=0)
+    assert harness.read_npy(c.read("out.npy")) == ("<f4", (100,), [i / 2 for i in range(100)])
+    c.run("exec", "-", "--grid=4,1,1", "--block", "32", "--arg", "in:in.npy:f32",
+          "--arg", "out:out2.npy:f32:10x10", "--arg=s32:100", "--arg=f32:0.5", "--entry=scale",
+          "--seeds=3", stdin=SCALE.encode(), want=0)
+    assert harness.read_npy(c.read("out2.npy"))[1] == (10, 10)
+
+
+def array_forms(c):
+    c.write("scale.ptx", SCALE)
+    c.write("in.npy", f32s(*range(64)))
+    common = ["exec", "scale.ptx", "--grid=2", "--block=32"]
+    c.run(*common, "--arg=inout:in.npy:both.npy", "--arg=@0", "--arg=u32:64", "--arg=f32:2",
+          want=0)
+    assert harness.read_npy(c.read("both.npy"))[2] == [2.0 * i for i in range(64)]
+    c.run(*common, "--arg=in:in.npy", "--arg=out:out.npy:f32:64", "--arg=u32:32",
+          "--arg=f32:1", want=0)  # half of it: a warning, and the rest is as it was
+    c.run(*common, "--arg=zero:256", "--arg=out:zero.npy:f32:64", "--arg=u32:64", "--arg=f32:2",
+          want=0)
+    assert harness.read_npy(c.read("zero.npy"))[2] == [0.0] * 64
+    c.run(*common, "--arg=in:in.npy", "--arg=@0+128", "--arg=u32:32", "--arg=f32:2", want=0)
+    c.write("raw.bin", struct.pack("<f", 3.0))
+    c.run(*common, "--arg=in:in.npy", "--arg=out:raw.npy:f32:64", "--arg=u32:64",
+          "--arg=bytes:raw.bin", want=0)
+    assert harness.read_npy(c.read("raw.npy"))[2] == [3.0 * i for i in range(64)]
+
+
+def values_of_every_type(c):
+    for kind, ptx, bits, want in [
+        ("u8:255", "u8", 8, b"\xff"), ("s8:-2", "s8", 8, b"\xfe"), ("u16:513", "u16", 16, b"\x01\x02"),
+        ("s16:-1", "s16", 16, b"\xff\xff"), ("u32:4294967295", "u32", 32, b"\xff" * 4),
+        ("s32:-1", "s32", 32, b"\xff" * 4), ("u64:18446744073709551615", "u64", 64, b"\xff" * 8),
+        ("s64:-9", "s64", 64, struct.pack("<q", -9)), ("f16:1.5", "b16", 16, b"\x00\x3e"),
+        ("f32:0.1", "f32", 32, struct.pack("<f", 0.1)), ("f64:2.5", "f64", 64, struct.pack("<d", 2.5)),
+        ("null", "u64", 64, bytes(8)),
+    ]:
+        c.write("store.ptx", STORE.format(type=ptx, bits=bits))
+        c.run("exec", "store.ptx", "--grid=1", "--block=1", f"--arg=out:v.npy:u8:{bits // 8}",
+              f"--arg={kind}", want=0)
+        assert bytes(harness.read_npy(c.read("v.npy"))[2]) == want, kind
+
+
+def wrong_arguments(c):
+    c.write("scale.ptx", SCALE)
+    c.write("in.npy", f32s(*range(64)))
+    c.write("junk.npy", b"\x93NUMPY\x01\x00junk")
+    common = ["exec", "scale.ptx", "--grid=1", "--block=32"]
+    for specs, status, number in [
+        (["u32"], 2, "6131"), (["q:1"], 2, "6131"), (["u8:256"], 2, "6131"), (["@0"], 2, "6131"),
+        (["out:x.npy:f32"], 2, "6131"), (["zero:x"], 2, "6131"), (["in:"], 2, "6131"),
+        (["in:missing.npy"], 1, "6110"), (["in:junk.npy"], 1, "6114"),
+        (["in:in.npy:f64"], 1, "6115"), (["bytes:missing"], 1, "6110"),
+        (["null"], 1, "6132"), (["null"] * 5, 1, "6132"),
+        (["null", "null", "u64:1", "f32:1"], 1, "6133"),
+        (["null", "null", "u32:1", "f64:1"], 1, "6133"),
+        (["tmap:in:in.npy:box=8"], 3, "6141"),
+    ]:
+        r = c.run(*common, *[f"--arg={s}" for s in specs], want=status)
+        assert number in r.numbers(), (specs, r.err)
+
+
+def wrong_ptx_is_1(c):
+    c.write("bad.ptx", HEAD + ".visible .entry k()\n{\n    frobnicate.u32 %r1, %r2;\n    ret;\n}\n")
+    r = c.run("exec", "bad.ptx", "--grid=1", "--block=1", want=1)
+    assert re.search(r"^bad\.ptx:6:\d+: error: PG\d{4} .*frobnicate", r.err, re.M), r.err
+    c.write("junk.ptx", "this is no PTX at all {")
+    c.run("exec", "junk.ptx", "--grid=1", "--block=1", want=1)
+    c.write("two.ptx", HEAD + ".visible .entry a()\n{\n    ret;\n}\n.visible .entry b()\n{\n    ret;\n}\n")
+    c.run("exec", "two.ptx", "--grid=1", "--block=1", want=1)
+    c.run("exec", "two.ptx", "--entry=c", "--grid=1", "--block=1", want=1)
+    c.run("exec", "two.ptx", "--entry=b", "--grid=1", "--block=1", want=0)
+    c.run("exec", "two.ptx", "--entry=b", "--grid=1", "--block=1025", want=1)
+
+
+def faults_are_4(c):
+    c.write("scale.ptx", SCALE)
+    c.write("in.npy", f32s(*range(64)))
+    r = c.run("exec", "scale.ptx", "--grid=3", "--block=32", "--arg=in:in.npy",
+              "--arg=out:o.npy:f32:96", "--arg=u32:96", "--arg=f32:1", want=4)
+    assert re.search(r"^scale\.ptx:25:\d+: error: PG6150 out of bounds: ", r.err, re.M), r.err
+    assert not (c.dir / "o.npy").exists()
+    r = c.run("exec", "scale.ptx", "--grid=1", "--block=32", "--arg=null",
+              "--arg=out:o.npy:f32:96", "--arg=u32:32", "--arg=f32:1", want=4)
+    c.write("dead.ptx", DEADLOCK)
+    r = c.run("exec", "dead.ptx", "--grid=1", "--block=64", "--arg=null", want=4)
+    assert "deadlock" in r.err
+    c.write("forever.ptx", FOREVER)
+    r = c.run("exec", "forever.ptx", "--grid=1", "--block=32", "--max-steps=1000", want=4)
+    assert "step" in r.err
+
+
+def seeds_must_agree(c):
+    c.write("race.ptx", RACE)
+    r = c.run("exec", "race.ptx", "--grid=1", "--block=128", "--arg=out:w.npy:u32:1", "--seeds=64",
+              want=4)
+    assert "6151" in r.numbers()
+    a = [c.run("exec", "race.ptx", "--grid=1", "--block=128", "--arg=out:w.npy:u32:1",
+               f"--seed={s}", want=0) and c.read("w.npy") for s in (3, 3)]
+    assert a[0] == a[1]
+
+
+def what_comes_later_is_3(c):
+    c.write("scale.ptx", SCALE)
+    specs = ["--arg=zero:256", "--arg=out:o.npy:f32:64", "--arg=u32:64", "--arg=f32:1"]
+    common = ["exec", "scale.ptx", "--grid=2", "--block=32", *specs]
+    assert "6141" in c.run(*common, "--trace=t.json", want=3).numbers()
+    for races in ("--races", "--races=isa", "--races=practice"):
+        c.run(*common, races, want=3)
+
+
+def statistics(c):
+    c.write("scale.ptx", SCALE)
+    r = c.run("exec", "scale.ptx", "--grid=2", "--block=32", "--arg=zero:256",
+              "--arg=out:o.npy:f32:64", "--arg=u32:64", "--arg=f32:1", "--stats", want=0)
+    assert "CTAs 2" in r.err and "ld.global.f32" in r.err and r.out == ""
+
+
+if __name__ == "__main__":
+    harness.main([
+        scaled, array_forms, values_of_every_type, wrong_arguments, wrong_ptx_is_1, faults_are_4,
+        seeds_must_agree, what_comes_later_is_3, statistics,
+    ])

@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+"""`ptxgen run`, `kernel` and `compile` end to end on the CPU."""
+import json
+import os
+import re
+import shutil
+import subprocess
+
+import harness
+
+# y = 2 x + 1 over n elements, 128 a program
+FILE = """ptir 1
+module sm_80
+kernel @double(%x: ptr<f32> [in, shape=(%n)], %y: ptr<f32> [out, shape=(%n)], %n: i32) [warps=4] {
+  launch {
+    %g = icdiv %n, 128 : i32
+    grid %g
+  }
+  %b = program_id [axis=x] : i32
+  %o = imul %b, 128 : i32
+  %i = iota : tile<128xi32>
+  %s = splat %o : tile<128xi32>
+  %j = iadd %i, %s : tile<128xi32>
+  %e = splat %n : tile<128xi32>
+  %m = icmp %j, %e [is=lt] : tile<128xi1>
+  %p = addptr %x, %j : tile<128xptr<f32>>
+  %v = load %p, %m, 0.0 : tile<128xf32>
+  %w = fma %v, 2.0, 1.0 : tile<128xf32>
+  %q = addptr %y, %j : tile<128xptr<f32>>
+  store %q, %w, %m
+  return
+}
+"""
+
+
+def library_kernels_are_right(c):
+    for kernel in ("add", "gelu", "silu_mul"):
+        for dtype in ("f16", "bf16", "f32"):
+            for n in (1, 17, 333, 4099):
+                r = c.run("run", kernel, "--arg", f"n={n}", f"--set=dtype={dtype}", "--verify",
+                          "--device=cpu", want=0)
+                assert re.search(rf"^\w+: {n} elements right; largest error \S+ beside a bound",
+                                 r.out, re.M), r.out
+
+
+def library_kernels_broadcast(c):
+    c.run("run", "add", "--set=rank=4", "--arg", "n=5", "--arg", "m=3", "--arg=l=2", "--arg=k=4",
+          "--arg=bm=1", "--arg=ak=1", "--verify", want=0)
+
+
+def arrays_come_and_go(c):
+    c.write("x.npy", harness.npy("<f4", (1000,), [i / 8 for i in range(1000)]))
+    c.write("f.ptir", FILE)
+    r = c.run("run", "f.ptir", "--in", "x=x.npy", "--out=y=y.npy", "--verify", want=0)
+    assert "1000 elements right" in r.out
+    assert harness.read_npy(c.read("y.npy"))[2] == [i / 4 + 1 for i in range(1000)]
+    c.run("run", "f.ptir", "--arg=n=77", "--entry=double", "--seeds=4", "--verify", want=0)
+    c.run("run", "-", "--arg=n=77", "--verify", stdin=FILE.encode(), want=0)
+    a = []
+    for seed in ("5", "5", "6"):
+        c.run("run", "f.ptir", "--arg=n=50", "--out", f"x=x{seed}.npy", f"--seed={seed}", want=0)
+        a.append(c.read(f"x{seed}.npy"))
+    assert a[0] == a[1] != a[2]
+
+
+def wrong_arrays(c):
+    c.write("f.ptir", FILE)
+    c.write("x.npy", harness.npy("<f4", (10,), [0] * 10))
+    c.write("d.npy", harness.npy("<f8", (10,), [0] * 10))
+    c.write("two.npy", harness.npy("<f4", (5, 2), [0] * 10))
+    for args, status, number in [
+        ([], 2, "6125"), (["--arg=n=x"], 2, "6124"), (["--arg=n=10", "--arg=q=1"], 2, "6123"),
+        (["--in=z=x.npy"], 2, "6123"), (["--arg=n=10", "--out=z=x.npy"], 2, "6123"),
+        (["--in=x=x.npy", "--arg=n=11"], 1, "6126"), (["--in=x=d.npy"], 1, "6127"),
+        (["--in=x=two.npy", "--arg=n=10"], 1, "6126"), (["--in=x=none.npy"], 1, "6110"),
+        (["--arg=n=-5"], 1, "6128"), (["--arg=n=0"], 1, "6130"),
+        (["--arg=n=10", "--entry=nope"], 1, "6129"),
+    ]:
+        r = c.run("run", "f.ptir", *args, want=status)
+        assert number in r.numbers(), (args, r.err)
+
+
+def a_wrong_kernel_is_4(c):
+    # Writes past the array; leaves elements out.
+    c.write("over.ptir", FILE.replace("store %q, %w, %m", "store %q, %w"))
+    assert "6150" in c.run("run", "over.ptir", "--arg=n=130", want=4).numbers()
+    c.write("less.ptir", FILE.replace("icdiv %n, 128", "idiv %n, 128"))
+    assert "6152" in c.run("run", "less.ptir", "--arg=n=130", want=4).numbers()
+
+
+def manifest_is_json(c):
+    c.write("f.ptir", FILE)
+    m = json.loads(c.run("compile", "f.ptir", "--emit=manifest", want=0).out)
+    assert m["schema"] == 1 and m["entry"] == "double" and m["target"] == "sm_80"
+    assert [a["name"] for a in m["args"]] == ["x", "y", "n"]
+    assert m["args"][1]["role"] == "out" and m["args"][1]["shape"] == ["n"]
+    m = json.loads(c.run("kernel", "gelu", "--emit=manifest", "--arch=sm_90a", want=0).out)
+    assert m["target"] == "sm_90a"
+
+
+def ptx_is_accepted_by_our_checker(c):
+    for arch in ("sm_80", "sm_90a"):
+        for kernel in ("add", "gelu", "silu_mul"):
+            ptx = c.run("kernel", kernel, f"--arch={arch}", want=0).out
+            assert f".target {arch}" in ptx
+            c.run("check", "-", stdin=ptx.encode(), want=0)
+            assert ptx == c.run("kernel", kernel, f"--arch={arch}", want=0).out
+
+
+def arch_overrides_the_module(c):
+    c.write("f.ptir", FILE)
+    assert ".target sm_90" in c.run("compile", "f.ptir", "--arch=sm_90", want=0).out
+
+
+def find_ptxas():
+    path = os.environ.get("PTXGEN_PTXAS") or shutil.which("ptxas")
+    return path if path and os.access(path, os.X_OK) else None
+
+
+def cubins(c):
+    ptxas = find_ptxas()
+    if ptxas is None:
+        return
+    for arch in ("sm_80", "sm_90a"):
+        c.run("kernel", "gelu", f"--arch={arch}", "--emit=cubin", "-o", "g.cubin",
+              f"--ptxas={ptxas}", want=0)
+        assert c.read("g.cubin")[:4] == b"\x7fELF"
+
+
+def no_ptxas_is_3(c):
+    c.write("f.ptir", FILE)
+    c.run("compile", "f.ptir", "--emit=cubin", "-o", "f.cubin", "--ptxas=/no/such/ptxas", want=3)
+    env = {k: v for k, v in c.env.items() if k != "PTXGEN_PTXAS"}
+    env["PATH"] = str(c.dir)
+    c.run("compile", "f.ptir", "--emit=cubin", "-o", "f.cubin", env=env, want=3)
+    assert not (c.dir / "f.cubin").exists()
+
+
+def starts_fast(c):
+    times = sorted(timed(c) for _ in range(9))
+    assert times[4] < 0.1, times  # the goal is 5 ms; the test allows for a busy machine
+
+
+def timed(c):
+    start = os.times().elapsed
+    subprocess.run([c.program, "--version"], stdout=subprocess.DEVNULL, check=True)
+    return os.times().elapsed - start
+
+
+if __name__ == "__main__":
+    harness.main([
+        library_kernels_are_right, library_kernels_broadcast, arrays_come_and_go, wrong_arrays,
+        a_wrong_kernel_is_4, manifest_is_json, ptx_is_accepted_by_our_checker,
+        arch_overrides_the_module, cubins, no_ptxas_is_3, starts_fast,
+    ])
