@@ -54,8 +54,8 @@ Test(run_manifest, reads_what_emission_writes)
         "{\"schema\": 2}",
         "{\"schema\": 1, \"entry\": 3}",
         "{\"schema\": 1, \"entry\": \"k\", \"target\": \"t\", \"block\": [0]}",
-        "{\"schema\": 1, \"entry\": \"k\", \"target\": \"t\", \"args\": [{\"name\": \"x\", "
-        "\"kind\": \"f99\"}]}",
+        ("{\"schema\": 1, \"entry\": \"k\", \"target\": \"t\", \"args\": [{\"name\": \"x\", "
+         "\"kind\": \"f99\"}]}"),
     };
     run_manifest out;
     for (size_t i = 0; i < PG_COUNT_OF(bad); i++) {
