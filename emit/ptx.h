@@ -290,7 +290,8 @@ enum {
     PG_ISA_DATACENTER = 4,  /* a or f targets of sm_100, 103, 110 */
     PG_ISA_CONSUMER = 8,    /* a or f targets of sm_120, 121 */
     PG_ISA_NOT_103 = 16,
-    PG_ISA_ONLY_100_103 = 32 /* a or f targets of sm_100, 103 */
+    PG_ISA_ONLY_100_103 = 32, /* a or f targets of sm_100, 103 */
+    PG_ISA_81_ON_89 = 64    /* on sm_89 from 8.1 on */
 };
 
 typedef struct pg_isa_row {

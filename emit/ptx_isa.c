@@ -6,6 +6,8 @@
  *   [ ... ]      optional                     (.a.b|.c)  one of these runs; a run may be empty
  *   :T           after a word or choice: the word becomes the type named T
  *   #            inside a word: one to three digits (m64n#k16)
+ * ptxas takes modifiers in any order, and so does a second try here: each pattern word takes the first
+ * unused word that fits, so several types keep their order.
  *
  * Grammar of the `operands` column:
  *   operands = [ operand { ", " operand } ]        operand = ["?"] name ":" spec ["@" words]
@@ -53,7 +55,14 @@
 #define CTA_GROUP     "(cta_group::1|cta_group::2)"
 #define XN            "x1|x2|x4|x8|x16|x32|x64|x128"
 #define FP864         "e4m3|e5m2|e3m2|e2m3|e2m1"
-#define ICMP          "eq|ne|lt|le|gt|ge|lo|ls|hi|hs"
+#define BOOLOP        "[.(and|or|xor)]"
+#define SETP_B        ".(eq|ne)" BOOLOP ".(b16|b32|b64)"
+#define SETP_S        ".(eq|ne|lt|le|gt|ge)" BOOLOP ".(s16|s32|s64)"
+#define SETP_U        ".(eq|ne|lt|le|gt|ge|lo|ls|hi|hs)" BOOLOP ".(u16|u32|u64)"
+#define SET_D         ".(u32|s32|f32):D"
+#define SET_B         ".(eq|ne)" BOOLOP SET_D ".(b16|b32|b64)"
+#define SET_S         ".(eq|ne|lt|le|gt|ge)" BOOLOP SET_D ".(s16|s32|s64)"
+#define SET_U         ".(eq|ne|lt|le|gt|ge|lo|ls|hi|hs)" BOOLOP SET_D ".(u16|u32|u64)"
 #define FCMP          "eq|ne|lt|le|gt|ge|equ|neu|ltu|leu|gtu|geu|num|nan"
 
 const pg_isa_row pg_isa_rows[PG_ISA_COUNT] = {
@@ -195,6 +204,8 @@ bool pg_isa_has(pg_str spelling, const char *word)
 
 typedef struct matcher {
     const pg_isa_words *words;
+    uint32_t all;      /* a bit for each word to be used up */
+    bool is_unordered; /* a pattern word may take any unused word that fits */
     uint8_t bound[26]; /* index of the word bound to 'A' + i, 0: none */
     uint32_t furthest; /* first word that no way through the pattern could use */
 } matcher;
@@ -298,16 +309,32 @@ static const char *fit_word(const char *p, pg_str word)
     }
 }
 
-/* NOLINTNEXTLINE(misc-no-recursion): depth is bounded by the pattern's length */
-static bool match_at(matcher *m, const char *p, uint32_t w)
+/* The word that the pattern word or choice at p takes: the next one, or, unordered, the first unused
+ * one that fits. *out_end: after the choice; NULL when none fits. */
+static uint32_t take_word(const matcher *m, const char *p, uint32_t used, const char **out_end)
+{
+    *out_end = NULL;
+    for (uint32_t left = m->all & ~used; left != 0; left &= left - 1) {
+        uint32_t w = pg_ctz(left);
+        *out_end = fit_word(p, m->words->at[w]);
+        if (*out_end != NULL || !m->is_unordered) {
+            return w;
+        }
+    }
+    return m->words->n;
+}
+
+/* `used`: a bit for each word used so far.
+ * NOLINTNEXTLINE(misc-no-recursion): depth is bounded by the pattern's length */
+static bool match_at(matcher *m, const char *p, uint32_t used)
 {
     for (;;) {
         switch (*p) {
         case 0:
-            if (w > m->furthest) {
-                m->furthest = w;
+            if (used != m->all && !m->is_unordered && pg_ctz(m->all & ~used) > m->furthest) {
+                m->furthest = pg_ctz(m->all & ~used);
             }
-            return w == m->words->n;
+            return used == m->all;
         case ')':
         case ']':
             p++;
@@ -316,41 +343,51 @@ static bool match_at(matcher *m, const char *p, uint32_t w)
             p = group_end(p + 1) + 1;
             break;
         case '[':
-            if (match_at(m, p + 1, w)) {
+            if (match_at(m, p + 1, used)) {
                 return true;
             }
             p = group_end(p + 1) + 1;
             break;
         case '(':
             for (p++; p != NULL; p = next_alternative(p)) {
-                if (match_at(m, p, w)) {
+                if (match_at(m, p, used)) {
                     return true;
                 }
             }
             return false;
         default: { /* '.' */
-            if (w > m->furthest) {
+            const char *end;
+            uint32_t w = take_word(m, p + 1, used, &end);
+            if (w > m->furthest && !m->is_unordered) {
                 m->furthest = w;
             }
-            const char *end = w < m->words->n ? fit_word(p + 1, m->words->at[w]) : NULL;
             if (end == NULL) {
                 return false;
             }
+            used |= 1U << w;
             if (*end == ':') {
                 uint32_t name = (uint32_t)(end[1] - 'A') % 26;
                 uint8_t old = m->bound[name];
                 m->bound[name] = (uint8_t)w;
-                if (match_at(m, end + 2, w + 1)) {
+                if (match_at(m, end + 2, used)) {
                     return true;
                 }
                 m->bound[name] = old;
                 return false;
             }
             p = end;
-            w++;
         }
         }
     }
+}
+
+/* Fits the row's pattern; in order, or, as ptxas allows, in any order. */
+static bool match_row(matcher *m, uint32_t row, const pg_isa_words *words, bool is_unordered)
+{
+    m->words = words;
+    m->all = (1U << words->n) - 2; /* without the opcode */
+    m->is_unordered = is_unordered;
+    return match_at(m, pg_isa_rows[row].modifiers, 0);
 }
 
 pg_isa_range pg_isa_rows_of(pg_str opcode)
@@ -374,13 +411,13 @@ pg_isa_range pg_isa_rows_of(pg_str opcode)
     return r;
 }
 
-pg_isa_id pg_isa_match(const pg_isa_words *words, uint32_t n_ops, uint32_t *out_furthest)
+static pg_isa_id match_rows(matcher *m, const pg_isa_words *words, uint32_t n_ops,
+                            bool is_unordered)
 {
     pg_isa_range r = pg_isa_rows_of(words->at[0]);
-    matcher m = {.words = words, .furthest = r.first < r.end ? 1 : 0};
     uint32_t fallback = PG_ISA_NONE;
-    for (uint32_t row = r.first; row < r.end && !words->is_too_long; row++) {
-        if (!match_at(&m, pg_isa_rows[row].modifiers, 1)) {
+    for (uint32_t row = r.first; row < r.end; row++) {
+        if (!match_row(m, row, words, is_unordered)) {
             continue;
         }
         if (pg_isa_takes(row, words, n_ops)) {
@@ -388,10 +425,23 @@ pg_isa_id pg_isa_match(const pg_isa_words *words, uint32_t n_ops, uint32_t *out_
         }
         fallback = fallback == PG_ISA_NONE ? row : fallback;
     }
+    return (pg_isa_id)fallback;
+}
+
+pg_isa_id pg_isa_match(const pg_isa_words *words, uint32_t n_ops, uint32_t *out_furthest)
+{
+    matcher m = {.furthest = 1};
+    pg_isa_id row = PG_ISA_NONE;
+    if (!words->is_too_long) {
+        row = match_rows(&m, words, n_ops, false);
+        if (row == PG_ISA_NONE && words->n > 2) {
+            row = match_rows(&m, words, n_ops, true);
+        }
+    }
     if (out_furthest != NULL) {
         *out_furthest = m.furthest;
     }
-    return (pg_isa_id)fallback;
+    return row;
 }
 
 pg_isa_id pg_isa_find(pg_str spelling)
@@ -420,10 +470,10 @@ pg_ptx_type pg_ptx_type_of(pg_str text)
 
 bool pg_isa_bind(pg_isa_id row, const pg_isa_words *words, pg_isa_binding *out)
 {
-    matcher m = {.words = words};
+    matcher m = {0};
     memset(out, 0, sizeof *out);
     if (row == PG_ISA_NONE || row >= PG_ISA_COUNT || words->is_too_long ||
-        !match_at(&m, pg_isa_rows[row].modifiers, 1)) {
+        (!match_row(&m, row, words, false) && !match_row(&m, row, words, true))) {
         return false;
     }
     for (uint32_t i = 0; i < 26; i++) {
