@@ -1,0 +1,422 @@
+/* ops_mem.c: ld and st in every space, with vectors; counts of sectors and bank passes. */
+#include "tools/exec/ops.h"
+
+typedef struct element {
+    pe_opnd row;
+    uint32_t bits; /* of the register: 16, 32 or 64 */
+} element;
+
+typedef struct elements {
+    element at[8];
+} elements;
+
+/* ---- access
+ * ---------------------------------------------------------------------------------------------- */
+
+/* The common case inline: the array that the warp touched last, or shared memory. */
+static inline uint8_t *reach(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t address,
+                             uint32_t size, bool is_write, uint8_t **poison)
+{
+    const pe_region *r = i->space == PG_PTX_SP_SHARED ? &w->cta->shared : w->hit;
+    if (r != NULL && (i->space == PG_PTX_SP_SHARED || i->space == PG_PTX_SP_GLOBAL ||
+                      i->space == PG_PTX_SP_NONE)) {
+        uint64_t off = address - r->base;
+        if (off < r->size && size <= r->size - off && (address & (size - 1)) == 0) {
+            *poison = r->poison + off;
+            return r->data + off;
+        }
+    }
+    return pe_resolve(w, i, lane, address, size, is_write, poison);
+}
+
+static inline bool any_poison(const uint8_t *p, uint32_t size)
+{
+    uint32_t any = 0;
+    for (uint32_t k = 0; k < size; k++) {
+        any |= p[k];
+    }
+    return any != 0;
+}
+
+/* 32-byte sectors of global memory and passes over 32 banks that one access of the warp takes. */
+static void count_access(pe_warp *w, const pe_inst *i, const uint64_t *addresses, uint32_t mask,
+                         uint32_t size)
+{
+    pe_stats *s = &w->cta->worker->stats;
+    if (i->space == PG_PTX_SP_SHARED) {
+        uint64_t words[PE_LANES * 4];
+        uint32_t n = 0;
+        uint32_t load[32] = {0};
+        uint32_t most = 1;
+        pe_foreach_lane(l, mask)
+        {
+            for (uint64_t at = (addresses[l] + (uint64_t)i->imm) / 4;
+                 at <= (addresses[l] + (uint64_t)i->imm + size - 1) / 4 && n < PG_COUNT_OF(words);
+                 at++) {
+                bool is_known = false;
+                for (uint32_t k = 0; k < n && !is_known; k++) {
+                    is_known = words[k] == at;
+                }
+                if (!is_known) {
+                    words[n++] = at;
+                    load[at % 32]++;
+                    most = load[at % 32] > most ? load[at % 32] : most;
+                }
+            }
+        }
+        s->n_shared++;
+        s->n_wavefronts += most;
+        return;
+    }
+    if (i->space != PG_PTX_SP_GLOBAL && i->space != PG_PTX_SP_NONE) {
+        return;
+    }
+    uint64_t sectors[PE_LANES];
+    uint32_t n = 0;
+    pe_foreach_lane(l, mask)
+    {
+        uint64_t at = (addresses[l] + (uint64_t)i->imm) / 32;
+        bool is_known = false;
+        for (uint32_t k = n; k > 0 && !is_known; k--) {
+            is_known = sectors[k - 1] == at;
+        }
+        if (!is_known) {
+            sectors[n++] = at;
+        }
+    }
+    s->n_global++;
+    s->n_sectors += n;
+}
+
+/* ---- ld
+ * ----------------------------------------------------------------------------------------------------
+ */
+
+static inline uint64_t read_bytes(const uint8_t *p, uint32_t size)
+{
+    switch (size) {
+    case 1: return *p;
+    case 2: {
+        uint16_t x;
+        memcpy(&x, p, 2);
+        return x;
+    }
+    case 4: {
+        uint32_t x;
+        memcpy(&x, p, 4);
+        return x;
+    }
+    default: {
+        uint64_t x;
+        memcpy(&x, p, 8);
+        return x;
+    }
+    }
+}
+
+static inline void write_bytes(uint8_t *p, uint64_t x, uint32_t size)
+{
+    switch (size) {
+    case 1: *p = (uint8_t)x; break;
+    case 2: {
+        uint16_t v = (uint16_t)x;
+        memcpy(p, &v, 2);
+        break;
+    }
+    case 4: {
+        uint32_t v = (uint32_t)x;
+        memcpy(p, &v, 4);
+        break;
+    }
+    default: memcpy(p, &x, 8); break;
+    }
+}
+
+static uint64_t widen(uint64_t x, const pe_inst *i, uint32_t bits)
+{
+    if ((i->op & 1) != 0 && i->size < 8) {
+        uint64_t sign = UINT64_C(1) << (i->size * 8 - 1);
+        x = (x ^ sign) - sign;
+    }
+    return bits == 16 ? x & 0xFFFFu : x;
+}
+
+static void set_lane(pe_warp *w, const element *e, uint32_t lane, uint64_t x, bool is_poison)
+{
+    uint32_t bit = 1u << lane;
+    uint32_t *q;
+    if (e->bits == 64) {
+        w->r64[(size_t)(w->base64 + e->row) * PE_LANES + lane] = x;
+        q = &w->q64[w->base64 + e->row];
+    } else {
+        w->r32[(size_t)(w->base32 + e->row) * PE_LANES + lane] = (uint32_t)x;
+        q = &w->q32[w->base32 + e->row];
+    }
+    *q = is_poison ? *q | bit : *q & ~bit;
+}
+
+static bool begin_access(pe_warp *w, const pe_inst *i, uint32_t mask, uint64_t addresses[PE_LANES])
+{
+    if (pe_is_poison(w, i, pe_poison64(w, i->a) & mask, PTXEXEC_F_POISON_ADDRESS, "the address")) {
+        return false;
+    }
+    /* The result may be the address register: keep the addresses. */
+    memcpy(addresses, pe_src64(w, i->a), PE_LANES * sizeof *addresses);
+    if (w->cta->worker->stats.by_src != NULL) {
+        count_access(w, i, addresses, mask, (uint32_t)i->size * i->n);
+    }
+    return true;
+}
+
+static void ld(pe_warp *w, const pe_inst *i, uint32_t mask)
+{
+    const elements *e = i->ext;
+    uint64_t a[PE_LANES];
+    uint32_t total = (uint32_t)i->size * i->n;
+    if (!begin_access(w, i, mask, a)) {
+        return;
+    }
+    pe_foreach_lane(l, mask)
+    {
+        uint8_t *poison = NULL;
+        const uint8_t *p = reach(w, i, l, a[l] + (uint64_t)i->imm, total, false, &poison);
+        if (p == NULL) {
+            return;
+        }
+        for (uint32_t k = 0; k < i->n; k++) {
+            uint64_t x = read_bytes(p + (size_t)k * i->size, i->size);
+            set_lane(w, &e->at[k], l, widen(x, i, e->at[k].bits),
+                     any_poison(poison + (size_t)k * i->size, i->size));
+        }
+    }
+}
+
+/* One word of 32 bits: most loads. */
+static void ld_word(pe_warp *w, const pe_inst *i, uint32_t mask)
+{
+    uint64_t a[PE_LANES];
+    uint32_t t[PE_LANES] = {0};
+    uint32_t q = 0;
+    if (!begin_access(w, i, mask, a)) {
+        return;
+    }
+    pe_foreach_lane(l, mask)
+    {
+        uint8_t *poison = NULL;
+        const uint8_t *p = reach(w, i, l, a[l] + (uint64_t)i->imm, 4, false, &poison);
+        if (p == NULL) {
+            return;
+        }
+        memcpy(&t[l], p, 4);
+        uint32_t bad;
+        memcpy(&bad, poison, 4);
+        q |= (bad != 0 ? 1u : 0u) << l;
+    }
+    pe_put32(w, i->d, t, mask, q);
+}
+
+/* A kernel parameter by name: all lanes get the same. */
+static void ld_param(pe_warp *w, const pe_inst *i, uint32_t mask)
+{
+    const elements *e = i->ext;
+    const uint8_t *p = w->cta->launch->params.data + i->imm;
+    for (uint32_t k = 0; k < i->n; k++) {
+        uint64_t x = widen(read_bytes(p + (size_t)k * i->size, i->size), i, e->at[k].bits);
+        uint64_t t[PE_LANES];
+        uint32_t narrow[PE_LANES];
+        for (uint32_t l = 0; l < PE_LANES; l++) {
+            t[l] = x;
+            narrow[l] = (uint32_t)x;
+        }
+        if (e->at[k].bits == 64) {
+            pe_put64(w, e->at[k].row, t, mask, 0);
+        } else {
+            pe_put32(w, e->at[k].row, narrow, mask, 0);
+        }
+    }
+}
+
+/* ---- st
+ * ------------------------------------------------------------------------------------------------------
+ */
+
+static void st(pe_warp *w, const pe_inst *i, uint32_t mask)
+{
+    const elements *e = i->ext;
+    uint64_t a[PE_LANES];
+    uint32_t total = (uint32_t)i->size * i->n;
+    if (!begin_access(w, i, mask, a)) {
+        return;
+    }
+    pe_foreach_lane(l, mask)
+    {
+        uint8_t *poison = NULL;
+        uint8_t *p = reach(w, i, l, a[l] + (uint64_t)i->imm, total, true, &poison);
+        if (p == NULL) {
+            return;
+        }
+        for (uint32_t k = 0; k < i->n; k++) {
+            bool is_wide = e->at[k].bits == 64;
+            uint64_t x = is_wide ? pe_src64(w, e->at[k].row)[l] : pe_src32(w, e->at[k].row)[l];
+            uint32_t q = is_wide ? pe_poison64(w, e->at[k].row) : pe_poison32(w, e->at[k].row);
+            write_bytes(p + (size_t)k * i->size, x, i->size);
+            memset(poison + (size_t)k * i->size, (int)(q >> l & 1u), i->size);
+        }
+    }
+}
+
+static void st_word(pe_warp *w, const pe_inst *i, uint32_t mask)
+{
+    uint64_t a[PE_LANES];
+    const uint32_t *x = pe_src32(w, i->b);
+    uint32_t q = pe_poison32(w, i->b);
+    if (!begin_access(w, i, mask, a)) {
+        return;
+    }
+    pe_foreach_lane(l, mask)
+    {
+        uint8_t *poison = NULL;
+        uint8_t *p = reach(w, i, l, a[l] + (uint64_t)i->imm, 4, true, &poison);
+        if (p == NULL) {
+            return;
+        }
+        memcpy(p, &x[l], 4);
+        uint32_t bad = (q >> l & 1u) != 0 ? 0x01010101u : 0;
+        memcpy(poison, &bad, 4);
+    }
+}
+
+/* ---- decoding
+ * --------------------------------------------------------------------------------------------------
+ */
+
+/* Space of an access; .param of a function is the thread's own memory. */
+uint8_t pe_take_space(pe_dec *d)
+{
+    static const uint8_t spaces[] = {PG_PTX_SP_NONE,   PG_PTX_SP_GLOBAL, PG_PTX_SP_SHARED,
+                                     PG_PTX_SP_SHARED, PG_PTX_SP_LOCAL,  PG_PTX_SP_CONST,
+                                     PG_PTX_SP_PARAM,  PG_PTX_SP_PARAM,  PG_PTX_SP_PARAM};
+    return spaces[pe_take_one(
+        d, "global shared shared::cta local const param param::entry param::func")];
+}
+
+void pe_take_order(pe_dec *d, uint8_t space)
+{
+    uint32_t order = pe_take_one(d, "weak relaxed acquire release acq_rel volatile mmio sc");
+    (void)pe_take_one(d, "cta cluster gpu sys");
+    if (order > 1 && (space == PG_PTX_SP_GLOBAL || space == PG_PTX_SP_NONE)) {
+        d->m->has_global_sync = true;
+    }
+}
+
+static void take_cache_hints(pe_dec *d)
+{
+    (void)pe_take(d, "nc");
+    (void)pe_take_one(d, "ca cg cs lu cv wb wt");
+    (void)pe_take_one(
+        d, "L1::evict_normal L1::evict_unchanged L1::evict_first L1::evict_last L1::no_allocate");
+    (void)pe_take_one(d, "L2::evict_normal L2::evict_first L2::evict_last");
+    (void)pe_take(d, "L2::cache_hint");
+    (void)pe_take_one(d, "L2::64B L2::128B L2::256B");
+    (void)pe_take(d, "unified");
+}
+
+static uint32_t element_bits(pe_dec *d, const pg_ptx_opnd *o, uint32_t bits)
+{
+    uint32_t declared = pe_reg_bits(d, o);
+    return declared > bits ? declared : bits < 16 ? 16 : bits;
+}
+
+static bool take_elements(pe_dec *d, uint32_t k, uint32_t bits, bool is_load)
+{
+    static const uint32_t counts[] = {1, 2, 4, 8};
+    const pg_ptx_opnd *o = pe_arg(d, k);
+    uint32_t n = counts[pe_take_one(d, "v2 v4 v8")];
+    elements *e = pe_new(d, sizeof *e, 1);
+    if (e == NULL) {
+        return false;
+    }
+    if ((o->kind == PG_PTX_O_VEC ? o->n : 1u) != n) {
+        pe_invalid(d, "the vector has another number of elements");
+        return false;
+    }
+    for (uint32_t j = 0; j < n; j++) {
+        const pg_ptx_opnd *x = o->kind == PG_PTX_O_VEC ? &d->pf->pool.at[o->id + j] : o;
+        e->at[j].bits = element_bits(d, x, bits);
+        e->at[j].row = is_load ? pe_out_opnd(d, x, e->at[j].bits) : pe_in_opnd(d, x, e->at[j].bits);
+    }
+    d->i.ext = e;
+    d->i.n = (uint8_t)n;
+    return !d->is_failed;
+}
+
+/* A named parameter: of the entry (a fixed place) or of a function (local memory). */
+static bool settle_param(pe_dec *d, uint32_t k)
+{
+    const pg_ptx_opnd *o = pe_arg(d, k);
+    if (d->i.space != PG_PTX_SP_PARAM || o->kind != PG_PTX_O_ADDR) {
+        return false;
+    }
+    const pg_ptx_opnd *base = &d->pf->pool.at[o->id];
+    if (base->kind != PG_PTX_O_SYM) {
+        d->i.space = d->f->is_entry ? PG_PTX_SP_PARAM : PG_PTX_SP_LOCAL;
+        return false;
+    }
+    if (d->local_at[base->id] != UINT32_MAX) {
+        d->i.space = PG_PTX_SP_LOCAL;
+        return false;
+    }
+    if (d->param_at[base->id] == UINT32_MAX) {
+        return false;
+    }
+    int64_t at = base->imm + o->imm + d->param_at[base->id];
+    if (at < 0 || at + d->i.size * d->i.n > d->f->param_size) {
+        return false; /* the access itself will say so */
+    }
+    d->i.imm = at;
+    return true;
+}
+
+static bool take_access(pe_dec *d, uint32_t data, uint32_t address)
+{
+    d->i.space = pe_take_space(d);
+    pe_take_order(d, d->i.space);
+    take_cache_hints(d);
+    pg_ptx_type t = pe_take_type(d);
+    uint32_t bits = pe_type_bits(t);
+    if (bits < 8 || bits > 64) {
+        pe_unsupported(d, "this type");
+        return false;
+    }
+    d->i.size = (uint8_t)(bits / 8);
+    d->i.op = pe_type_is_signed(t) ? 1 : 0;
+    (void)address;
+    return take_elements(d, data, bits, data == 0);
+}
+
+void pe_dec_ld(pe_dec *d)
+{
+    if (!take_access(d, 0, 1)) {
+        return;
+    }
+    if (settle_param(d, 1)) {
+        pe_emit(d, ld_param);
+        return;
+    }
+    pe_in_address(d, 1);
+    const elements *e = d->i.ext;
+    d->i.d = e->at[0].row;
+    pe_emit(d, d->i.n == 1 && d->i.size == 4 && e->at[0].bits == 32 ? ld_word : ld);
+}
+
+void pe_dec_st(pe_dec *d)
+{
+    if (!take_access(d, 1, 0)) {
+        return;
+    }
+    (void)settle_param(d, 0);
+    pe_in_address(d, 0);
+    const elements *e = d->i.ext;
+    d->i.b = e->at[0].row;
+    pe_emit(d, d->i.n == 1 && d->i.size == 4 && e->at[0].bits == 32 ? st_word : st);
+}
