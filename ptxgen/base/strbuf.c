@@ -209,10 +209,10 @@ static bool shortest_fast(double x, pg_decimal *out)
         if (whole == 0 || (double)whole != scaled || (double)whole / power != x) {
             continue;
         }
-        char text[NUMBER_ROOM];
+        char text[NUMBER_ROOM] = {0};
         pg_str digits = format_unsigned(text, whole, 10, false);
         out->point = (int32_t)digits.len - places;
-        while (digits.ptr[digits.len - 1] == '0') {
+        while (digits.len > 1 && digits.ptr[digits.len - 1] == '0') {
             digits.len--;
         }
         memcpy(out->digits, digits.ptr, digits.len);

@@ -12,15 +12,14 @@ enum {
 typedef enum option_kind { FLAG, TEXT, ONE, SOME, NUMBER, DIMS, PAIR, MANY, MAYBE } option_kind;
 
 typedef struct option_row {
-    const char *text;
+    const char *text, *takes;
     option_kind kind;
-    const char *takes;
     unsigned commands;
 } option_row;
 
 static const option_row rows[CLI_OPTION_COUNT] = {
 #define CMD(...)
-#define OPT(id, text, kind, takes, commands, doc) {text, kind, takes, commands},
+#define OPT(id, text, kind, takes, commands, doc) {text, takes, kind, commands},
 #include "commands.def"
 };
 
