@@ -162,9 +162,10 @@ def wrong_arguments(c):
 
 
 def wrong_ptx_is_1(c):
-    c.write("bad.ptx", HEAD + ".visible .entry k()\n{\n    frobnicate.u32 %r1, %r2;\n    ret;\n}\n")
+    c.write("bad.ptx", HEAD + ".visible .entry k()\n{\n    .reg .b32 %r<3>;\n    frobnicate.u32 %r1, %r2;\n"
+            "    ret;\n}\n")
     r = c.run("exec", "bad.ptx", "--grid=1", "--block=1", want=1)
-    assert re.search(r"^bad\.ptx:6:\d+: error: PG\d{4} .*frobnicate", r.err, re.M), r.err
+    assert re.search(r"^bad\.ptx:7:\d+: error: PG\d{4} .*frobnicate", r.err, re.M), r.err
     c.write("junk.ptx", "this is no PTX at all {")
     c.run("exec", "junk.ptx", "--grid=1", "--block=1", want=1)
     c.write("two.ptx", HEAD + ".visible .entry a()\n{\n    ret;\n}\n.visible .entry b()\n{\n    ret;\n}\n")
@@ -179,7 +180,7 @@ def faults_are_4(c):
     c.write("in.npy", f32s(*range(64)))
     r = c.run("exec", "scale.ptx", "--grid=3", "--block=32", "--arg=in:in.npy",
               "--arg=out:o.npy:f32:96", "--arg=u32:96", "--arg=f32:1", want=4)
-    assert re.search(r"^scale\.ptx:25:\d+: error: PG6150 out of bounds: ", r.err, re.M), r.err
+    assert re.search(r"^scale\.ptx:26:\d+: error: PG6150 out of bounds: ", r.err, re.M), r.err
     assert not (c.dir / "o.npy").exists()
     r = c.run("exec", "scale.ptx", "--grid=1", "--block=32", "--arg=null",
               "--arg=out:o.npy:f32:96", "--arg=u32:32", "--arg=f32:1", want=4)
