@@ -2,10 +2,62 @@
 #ifndef PG_IR_VERIFY_H
 #define PG_IR_VERIFY_H
 
+#include "base/vec.h"
 #include "ir/ir.h"
 
 /* Checks single operations of a module whose text has errors: only those whose operands and results
  * all have types. Reports into the module's diagnostics. */
 void pg_verify_parts(pg_module *m);
+
+typedef struct pg_verifier {
+    pg_module *m;
+    const pg_kernel *k;
+    const pg_types *types;
+    pg_diags *diags;
+    pg_arena scratch;
+    uint32_t n_errors_before;
+    pg_status status; /* of the first error */
+    uint32_t props;   /* that are to hold */
+    bool is_launch;   /* the region at hand is the launch region */
+    uint32_t depth;
+    uint8_t *state;     /* by value id: see verify.c */
+    pg_vec_u32 visible; /* ids of the values in scope */
+    pg_map types_seen;  /* type id -> 1: checked already */
+    pg_map token_tiles; /* token -> type id of its accumulator */
+    pg_map fits_seen;   /* (type, warps) -> 1: checked already */
+} pg_verifier;
+
+/* Reports at a place; keeps the status of the first error. Arguments fill the row's text. */
+void pg_verify_error(pg_verifier *v, pg_diag_id id, pg_loc loc, ...);
+static inline bool pg_verify_is_full(const pg_verifier *v)
+{
+    return v->diags->n_errors - v->n_errors_before >= PG_MAX_DIAGS;
+}
+/* Texts for messages; they live in the scratch arena. */
+const char *pg_verify_type_text(pg_verifier *v, pg_type t);
+static inline const char *pg_verify_op_text(const pg_inst *i)
+{
+    return pg_op_infos[i->op].text;
+}
+
+/* Same type, or the same but that one of them has no encoding yet. */
+bool pg_verify_agree(const pg_verifier *v, pg_type a, pg_type b);
+
+void pg_verify_type(pg_verifier *v, pg_type t, pg_loc loc); /* verify_type.c */
+void pg_verify_encs(pg_verifier *v);
+void pg_verify_fit(pg_verifier *v, pg_type t, uint32_t n_warps, pg_loc loc);
+bool pg_verify_op(pg_verifier *v,
+                  const pg_inst *i); /* verify_op.c: counts, classes, results, attributes */
+/* Attributes that `of` does not take; values out of range. */
+void pg_verify_attr_set(pg_verifier *v, const pg_attrs *attrs, uint64_t accepted, const char *of,
+                        pg_loc loc);
+void pg_verify_attr_values(pg_verifier *v, const pg_attrs *attrs, pg_loc loc);
+void pg_verify_special(pg_verifier *v,
+                       const pg_inst *i);            /* verify_shape.c: what the table cannot say */
+void pg_verify_hw(pg_verifier *v, const pg_inst *i); /* verify_hw.c */
+void pg_verify_params(pg_verifier *v);               /* verify_kernel.c */
+void pg_verify_kernel_attrs(pg_verifier *v);
+void pg_verify_partitions(pg_verifier *v);
+void pg_verify_tokens(pg_verifier *v); /* verify_token.c */
 
 #endif

@@ -1,0 +1,366 @@
+/* verify_op.c: the columns of ops.def, for one operation: how many operands, of which classes, what
+ * results, which attributes, on which targets. */
+#include <string.h>
+
+#include "ir/verify.h"
+
+/* ---- counts -------------------------------------------------------------------------------- */
+
+/* Fewest operands of variadic rows. */
+static uint32_t least_in(pg_op op)
+{
+    if (pg_op_infos[op].n_in >= 0) {
+        return (uint32_t)pg_op_infos[op].n_in;
+    }
+    return op == PG_OP_FOR ? 3 : op == PG_OP_TMA_LOAD ? 5 : op == PG_OP_TMA_STORE ? 3 : 0;
+}
+
+static bool check_counts(pg_verifier *v, const pg_inst *i)
+{
+    const pg_op_info *info = &pg_op_infos[i->op];
+    uint32_t least = least_in((pg_op)i->op);
+    uint32_t most = info->n_in < 0 ? UINT16_MAX : least + info->n_opt;
+    if (i->n_in < least || i->n_in > most) {
+        pg_verify_error(v, PG_D_OPERAND_COUNT, i->loc, info->text, i->n_in,
+                        i->n_in < least ? "at least" : "at most", i->n_in < least ? least : most);
+        return false;
+    }
+    uint32_t least_out = info->res == PG_R_NONE || info->res == PG_R_MMA_WAIT ? 0
+                         : info->res == PG_R_REGION                           ? i->n_out
+                         : info->res == PG_R_I32X2                            ? 2
+                                                                              : 1;
+    uint32_t most_out = info->res == PG_R_MMA_WAIT ? 1 : least_out;
+    if (i->n_out < least_out || i->n_out > most_out) {
+        pg_verify_error(v, PG_D_OP_RESULT_COUNT, i->loc, info->text, i->n_out, least_out);
+        return false;
+    }
+    return true;
+}
+
+/* ---- operand classes ----------------------------------------------------------------------- */
+
+static bool is_scalar_of(const pg_type_info *t, pg_elem e)
+{
+    return t->kind == PG_TY_SCALAR && t->is_ptr == 0 && t->elem == e;
+}
+
+static bool is_data(const pg_type_info *t)
+{
+    return t->kind == PG_TY_SCALAR || t->kind == PG_TY_TILE;
+}
+
+/* A mask: i1 in the shape of what it masks; a condition is a scalar, and may select whole tiles. */
+static bool is_mask(const pg_verifier *v, const pg_inst *i, const pg_type_info *mask, pg_type t)
+{
+    if (mask->elem != PG_I1 || mask->is_ptr != 0 || !is_data(mask)) {
+        return false;
+    }
+    if (i->op == PG_OP_IF || (i->op == PG_OP_SELECT && mask->kind == PG_TY_SCALAR)) {
+        return mask->kind == PG_TY_SCALAR;
+    }
+    pg_type of = pg_val_type(v->k, i->n_out > 0 ? i->out[0] : i->in[0]);
+    if (!is_data(pg_type_get(v->types, of))) {
+        return true; /* that is the error */
+    }
+    return pg_verify_agree(v, t, pg_type_with_elem(v->m->ctx->types, of, PG_I1, false));
+}
+
+/* Plain classes: a question about the operand's own type. */
+static bool is_plain_class(const pg_inst *i, uint16_t class, const pg_type_info *t)
+{
+    switch (class) {
+    case PG_C_NUM: return is_data(t) && t->is_ptr == 0;
+    case PG_C_TILE: return t->kind == PG_TY_TILE;
+    case PG_C_I32: return is_scalar_of(t, PG_I32);
+    case PG_C_INT:
+        if (i->op == PG_OP_FOR) {
+            return is_scalar_of(t, PG_I32) || is_scalar_of(t, PG_I64);
+        }
+        return is_data(t) && t->is_ptr == 0 && (t->elem == PG_I32 || t->elem == PG_I64);
+    case PG_C_PTR: return is_data(t) && t->is_ptr != 0;
+    case PG_C_DESC: return t->kind == PG_TY_DESC;
+    case PG_C_BUF: return t->kind == PG_TY_BUF;
+    case PG_C_RING: return t->kind == PG_TY_RING;
+    case PG_C_BAR: return t->kind == PG_TY_BAR || t->kind == PG_TY_RING;
+    case PG_C_TOKEN: return t->kind == PG_TY_TOKEN;
+    default: return t->kind != PG_TY_NONE;
+    }
+}
+
+static const char *const class_texts[] = {
+    [PG_C_T] = "the result's type",
+    [PG_C_E] = "the element of the result",
+    [PG_C_X] = "the type of the first operand",
+    [PG_C_V] = "what the pointer points to, in its shape",
+    [PG_C_M] = "i1, in the shape of what it masks",
+    [PG_C_NUM] = "a number or a tile of numbers",
+    [PG_C_TILE] = "a tile",
+    [PG_C_I32] = "i32",
+    [PG_C_INT] = "i32 or i64",
+    [PG_C_PTR] = "a pointer or a tile of pointers",
+    [PG_C_DESC] = "a descriptor",
+    [PG_C_BUF] = "a buffer",
+    [PG_C_RING] = "a ring",
+    [PG_C_BAR] = "a ring or barriers",
+    [PG_C_TOKEN] = "a token",
+    [PG_C_ANY] = "a value",
+};
+
+/* The type that an operand of a related class must have; id 0: any. */
+static pg_type related_type(const pg_verifier *v, const pg_inst *i, uint16_t class)
+{
+    pg_types *types = v->m->ctx->types;
+    pg_type result = i->n_out > 0 ? pg_val_type(v->k, i->out[0]) : (pg_type){0};
+    pg_type first = i->n_in > 0 ? pg_val_type(v->k, i->in[0]) : (pg_type){0};
+    switch (class) {
+    case PG_C_T: return result;
+    case PG_C_E: return pg_type_elem_scalar(types, result);
+    case PG_C_X: return first;
+    case PG_C_V:
+        return pg_type_is_ptr(types, first)
+                   ? pg_type_with_elem(types, first, (pg_elem)pg_type_get(types, first)->elem,
+                                       false)
+                   : (pg_type){0};
+    default: return (pg_type){0};
+    }
+}
+
+static bool check_classes(pg_verifier *v, const pg_inst *i)
+{
+    bool is_good = true;
+    for (uint32_t j = 0; j < i->n_in; j++) {
+        pg_type type = pg_val_type(v->k, i->in[j]);
+        const pg_type_info *t = pg_type_get(v->types, type);
+        uint16_t class = pg_op_in((pg_op)i->op, j, i->n_in) & PG_C_MASK;
+        pg_type want = related_type(v, i, class);
+        const char *text = class < PG_COUNT_OF(class_texts) ? class_texts[class] : NULL;
+        bool is_right = class == PG_C_M ? is_mask(v, i, t, type) : is_plain_class(i, class, t);
+        if (is_right && want.id != 0 && !pg_verify_agree(v, type, want)) {
+            is_right = false;
+            text = pg_verify_type_text(v, want);
+        }
+        if (!is_right) {
+            pg_verify_error(v, PG_D_OPERAND_CLASS, i->loc, j + 1, pg_verify_op_text(i),
+                            pg_verify_type_text(v, type), text == NULL ? "a value" : text);
+            is_good = false;
+        }
+    }
+    return is_good;
+}
+
+/* ---- results ------------------------------------------------------------------------------- */
+
+/* Floats that the machine computes with; the others are for storage and matrix operations. */
+static bool is_arithmetic(pg_elem e)
+{
+    return e == PG_F16 || e == PG_BF16 || e == PG_F32 || e == PG_F64;
+}
+
+static bool is_result(const pg_verifier *v, const pg_inst *i, pg_type type)
+{
+    const pg_type_info *t = pg_type_get(v->types, type);
+    pg_type first = i->n_in > 0 ? pg_val_type(v->k, i->in[0]) : (pg_type){0};
+    pg_type want;
+    switch (pg_op_infos[i->op].res) {
+    case PG_R_TYPED: return is_data(t);
+    case PG_R_INT: return pg_type_is_int(v->types, type);
+    case PG_R_FLOAT: return pg_type_is_float(v->types, type) && is_arithmetic((pg_elem)t->elem);
+    case PG_R_TILE: return t->kind == PG_TY_TILE;
+    case PG_R_TILE_INT: return t->kind == PG_TY_TILE && pg_type_is_int(v->types, type);
+    case PG_R_CMP:
+        if (!is_data(pg_type_get(v->types, first))) {
+            return true; /* reported as the operand's error */
+        }
+        want = pg_type_with_elem(v->m->ctx->types, first, PG_I1, false);
+        return pg_verify_agree(v, type, want);
+    case PG_R_CAST:
+        want = pg_type_with_elem(v->m->ctx->types, first, (pg_elem)t->elem, false);
+        return is_data(t) && t->is_ptr == 0 && pg_verify_agree(v, type, want);
+    case PG_R_PTR: return is_data(t) && t->is_ptr != 0;
+    case PG_R_LOAD:
+        if (!pg_type_is_ptr(v->types, first)) {
+            return true;
+        }
+        want = pg_type_with_elem(v->m->ctx->types, first,
+                                 (pg_elem)pg_type_get(v->types, first)->elem, false);
+        return pg_verify_agree(v, type, want);
+    case PG_R_I32:
+    case PG_R_I32X2: return is_scalar_of(t, PG_I32);
+    case PG_R_BUF: return t->kind == PG_TY_BUF;
+    case PG_R_RING: return t->kind == PG_TY_RING;
+    case PG_R_BAR: return t->kind == PG_TY_BAR;
+    case PG_R_TOKEN: return t->kind == PG_TY_TOKEN;
+    case PG_R_MMA_WAIT: return t->kind == PG_TY_TILE;
+    default: return t->kind != PG_TY_NONE;
+    }
+}
+
+static const char *const result_texts[] = {
+    [PG_R_NONE] = "nothing",
+    [PG_R_TYPED] = "a scalar or a tile",
+    [PG_R_INT] = "an integer or a tile of integers",
+    [PG_R_FLOAT] = "f16, bf16, f32, f64, or a tile of them",
+    [PG_R_TILE] = "a tile",
+    [PG_R_TILE_INT] = "a tile of integers",
+    [PG_R_CMP] = "i1 in the shape of the operands",
+    [PG_R_CAST] = "the operand's shape with another element",
+    [PG_R_PTR] = "a pointer or a tile of pointers",
+    [PG_R_LOAD] = "what the pointer points to, in its shape",
+    [PG_R_I32] = "i32",
+    [PG_R_I32X2] = "i32",
+    [PG_R_BUF] = "a buffer",
+    [PG_R_RING] = "a ring",
+    [PG_R_BAR] = "barriers",
+    [PG_R_TOKEN] = "a token",
+    [PG_R_MMA_WAIT] = "the accumulator's tile",
+    [PG_R_REGION] = "a value",
+};
+
+static bool check_results(pg_verifier *v, const pg_inst *i)
+{
+    bool is_good = true;
+    for (uint32_t r = 0; r < i->n_out; r++) {
+        pg_type type = pg_val_type(v->k, i->out[r]);
+        pg_verify_type(v, type, i->loc);
+        if (!is_result(v, i, type)) {
+            pg_verify_error(v, PG_D_RESULT_CLASS, i->loc, r + 1, pg_verify_op_text(i),
+                            pg_verify_type_text(v, type), result_texts[pg_op_infos[i->op].res]);
+            is_good = false;
+        }
+        const pg_type_info *t = pg_type_get(v->types, type);
+        if (t->kind == PG_TY_TILE && !v->is_launch) {
+            pg_verify_fit(v, type, pg_inst_warps(i), i->loc);
+        }
+    }
+    return is_good;
+}
+
+/* ---- attributes ---------------------------------------------------------------------------- */
+
+#define BIT(id) (UINT64_C(1) << PG_A_##id)
+
+static const uint64_t needed_attrs[PG_OP_COUNT] = {
+    [PG_OP_TRANSPOSE] = BIT(PERM),
+    [PG_OP_ICMP] = BIT(IS),
+    [PG_OP_UCMP] = BIT(IS),
+    [PG_OP_FCMP] = BIT(IS),
+    [PG_OP_PROGRAM_ID] = BIT(AXIS),
+    [PG_OP_NUM_PROGRAMS] = BIT(AXIS),
+    [PG_OP_RING_NEW] = BIT(SLOTS) | BIT(FULL) | BIT(EMPTY),
+    [PG_OP_BAR_EXPECT] = BIT(BYTES),
+    [PG_OP_FENCE] = BIT(KIND),
+    [PG_OP_PART_SYNC] = BIT(ID),
+    [PG_OP_PARTITION] = BIT(WARPS),
+};
+
+/* Ranges of integer attributes. */
+static const struct {
+    uint8_t id;
+    int32_t least, most;
+} ranges[] = {
+    {PG_A_DIM, 0, PG_MAX_RANK - 1},
+    {PG_A_SLOTS, 1, 64},
+    {PG_A_FULL, 1, (1 << 20) - 1},
+    {PG_A_EMPTY, 1, (1 << 20) - 1},
+    {PG_A_ARRIVALS, 1, (1 << 20) - 1},
+    {PG_A_LAG, 0, 63},
+    {PG_A_BYTES, 1, (1 << 20) - 1},
+    {PG_A_IN_FLIGHT, 0, 63},
+    {PG_A_ID, 1, 15},
+    {PG_A_WARP, 0, 31},
+    {PG_A_WARPS, 1, 32},
+    {PG_A_REGS, 24, 256},
+    {PG_A_STAGE, 0, 255},
+    {PG_A_STAGES, 1, 64},
+    {PG_A_UNROLL, 1, 64},
+    {PG_A_ALIGN, 1, 65536},
+    {PG_A_DIV, 1, 1 << 30},
+    {PG_A_MIN_CTAS, 1, 32},
+};
+
+void pg_verify_attr_values(pg_verifier *v, const pg_attrs *attrs, pg_loc loc)
+{
+    for (uint32_t a = 0; a < attrs->n; a++) {
+        const pg_attr *attr = &attrs->at[a];
+        for (uint32_t r = 0; r < PG_COUNT_OF(ranges) && attr->val.kind == PG_AV_INT; r++) {
+            bool is_bad = attr->id == ranges[r].id &&
+                          (attr->val.num < ranges[r].least || attr->val.num > ranges[r].most);
+            if (is_bad) {
+                pg_verify_error(v, PG_D_ATTR_RANGE, loc, pg_attr_infos[attr->id].text,
+                                (long long)attr->val.num, ranges[r].least, ranges[r].most);
+            }
+        }
+        bool is_power = attr->id == PG_A_ALIGN || attr->id == PG_A_DIV;
+        if (is_power && attr->val.num > 0 && !pg_is_pow2((uint64_t)attr->val.num)) {
+            pg_verify_error(v, PG_D_ATTR_POW2, loc, pg_attr_infos[attr->id].text,
+                            (long long)attr->val.num);
+        }
+    }
+}
+
+void pg_verify_attr_set(pg_verifier *v, const pg_attrs *attrs, uint64_t accepted, const char *of,
+                        pg_loc loc)
+{
+    const uint64_t later =
+        BIT(PART) | BIT(STAGE) | BIT(ON); /* of any operation, once passes set them */
+    for (uint32_t a = 0; a < attrs->n; a++) {
+        uint8_t id = attrs->at[a].id;
+        if (id >= PG_A_COUNT || (accepted >> id & 1) != 0) {
+            continue;
+        }
+        const char *text = pg_attr_infos[id].text;
+        if ((later >> id & 1) != 0) {
+            pg_verify_error(v, PG_D_NOT_YET, loc, (int)strlen(text), text);
+        } else {
+            pg_verify_error(v, PG_D_ATTR_NOT_TAKEN, loc, of, text);
+        }
+    }
+}
+
+static bool check_attrs(pg_verifier *v, const pg_inst *i)
+{
+    const pg_op_info *info = &pg_op_infos[i->op];
+    uint64_t present = 0;
+    for (uint32_t a = 0; a < i->attrs.n; a++) {
+        present |= UINT64_C(1) << i->attrs.at[a].id;
+    }
+    pg_verify_attr_set(v, &i->attrs, info->attrs, info->text, i->loc);
+    pg_verify_attr_values(v, &i->attrs, i->loc);
+    uint64_t missing = needed_attrs[i->op] & ~present;
+    for (uint32_t id = 1; missing != 0 && id < PG_A_COUNT; id++) {
+        if ((missing >> id & 1) != 0) {
+            pg_verify_error(v, PG_D_ATTR_NEEDED, i->loc, info->text, pg_attr_infos[id].text);
+        }
+    }
+    return missing == 0;
+}
+
+static void check_target(pg_verifier *v, const pg_inst *i)
+{
+    const pg_op_info *info = &pg_op_infos[i->op];
+    const char *target = pg_sym_text(&v->m->ctx->syms, v->m->target).ptr;
+    if (info->sm > v->m->sm) {
+        pg_verify_error(v, PG_D_NEEDS_SM, i->loc, info->text, info->sm, target);
+        return;
+    }
+    bool is_wgmma = i->op == PG_OP_MMA_BEGIN || i->op == PG_OP_MMA_FENCE ||
+                    i->op == PG_OP_MMA_ASYNC || i->op == PG_OP_MMA_WAIT;
+    bool has_regs = i->op == PG_OP_PARTITION && pg_attr_has(&i->attrs, PG_A_REGS);
+    if (is_wgmma && !(v->m->sm == 90 && v->m->sm_arch)) {
+        pg_verify_error(v, PG_D_NEEDS_ARCH, i->loc, info->text, "sm_90a", target);
+    } else if (has_regs && !(v->m->sm >= 90 && v->m->sm_arch)) {
+        pg_verify_error(v, PG_D_NEEDS_ARCH, i->loc, "regs", "sm_90a or a later `a` target", target);
+    }
+}
+
+bool pg_verify_op(pg_verifier *v, const pg_inst *i)
+{
+    check_target(v, i);
+    bool is_good = check_counts(v, i);
+    is_good = check_attrs(v, i) && is_good;
+    if (!is_good) {
+        return false;
+    }
+    is_good = check_results(v, i);
+    return check_classes(v, i) && is_good;
+}

@@ -1,0 +1,269 @@
+/* verify_shape.c: what the table cannot say of tile operations: shapes that belong together,
+ * bounds, literals. */
+#include "ir/layout.h"
+#include "ir/verify.h"
+
+typedef struct shapes { /* of the first operand and the first result */
+    const pg_inst *i;
+    pg_type in_type, out_type;
+    const pg_type_info *in, *out;
+} shapes;
+
+static void bad_shape(pg_verifier *v, const shapes *s, const char *rule)
+{
+    pg_verify_error(v, PG_D_SHAPE, s->i->loc, pg_verify_op_text(s->i),
+                    pg_verify_type_text(v, s->in_type), pg_verify_type_text(v, s->out_type), rule);
+}
+
+static bool same_elem(const shapes *s)
+{
+    return s->in->elem == s->out->elem && s->in->is_ptr == s->out->is_ptr;
+}
+
+static void check_broadcast(pg_verifier *v, const shapes *s)
+{
+    bool is_good = same_elem(s) && s->in->rank == s->out->rank;
+    for (uint32_t d = 0; is_good && d < s->in->rank; d++) {
+        is_good = s->in->dims[d] == s->out->dims[d] || s->in->dims[d] == 1;
+    }
+    if (!is_good) {
+        bad_shape(v, s, "same element and rank, and extents that are equal or 1 before");
+    }
+}
+
+static void check_expand(pg_verifier *v, const shapes *s)
+{
+    int64_t at = pg_attr_int(&s->i->attrs, PG_A_DIM, 0);
+    bool is_good = same_elem(s) && s->in->rank + 1u == s->out->rank && at >= 0 &&
+                   at < s->out->rank && s->out->dims[at < PG_MAX_RANK ? at : 0] == 1;
+    for (uint32_t d = 0; is_good && d < s->in->rank; d++) {
+        is_good = s->in->dims[d] == s->out->dims[d < at ? d : d + 1];
+    }
+    if (!is_good) {
+        bad_shape(v, s, "the same tile with an extent of 1 more, at `dim`");
+    }
+}
+
+static void check_reshape(pg_verifier *v, const shapes *s)
+{
+    if (!same_elem(s) ||
+        pg_type_n_elems(v->types, s->in_type) != pg_type_n_elems(v->types, s->out_type)) {
+        bad_shape(v, s, "same element, and as many of them");
+    }
+}
+
+static void check_transpose(pg_verifier *v, const shapes *s)
+{
+    const pg_aval *perm = pg_attr_get(&s->i->attrs, PG_A_PERM);
+    uint32_t seen = 0;
+    bool is_good = same_elem(s) && s->in->rank == s->out->rank && perm != NULL &&
+                   perm->kind == PG_AV_LIST && perm->n == s->in->rank;
+    for (uint32_t d = 0; is_good && d < s->in->rank; d++) {
+        int64_t from = perm->items[d].num;
+        is_good = perm->items[d].kind == PG_AV_INT && from >= 0 && from < s->in->rank &&
+                  s->out->dims[d] == s->in->dims[from];
+        seen |= is_good ? 1u << from : 0;
+    }
+    if (!is_good || seen != (1u << s->in->rank) - 1) {
+        bad_shape(v, s, "`perm` names each dimension once, and extent i is extent perm[i] before");
+    }
+}
+
+static void check_iota(pg_verifier *v, const shapes *s)
+{
+    if (pg_attr_int(&s->i->attrs, PG_A_DIM, 0) >= s->out->rank) {
+        pg_verify_error(v, PG_D_NO_DIM, s->i->loc, pg_verify_type_text(v, s->out_type));
+    }
+}
+
+static void check_const(pg_verifier *v, const shapes *s)
+{
+    if (!pg_val_is_const(v->k, s->i->in[0])) {
+        pg_verify_error(v, PG_D_NOT_LITERAL, s->i->loc, pg_verify_op_text(s->i));
+    }
+}
+
+static bool is_castable(const pg_type_info *t)
+{
+    return pg_elem_infos[t->elem].cls == 'I' || t->elem == PG_F16 || t->elem == PG_BF16 ||
+           t->elem == PG_F32 || t->elem == PG_F64;
+}
+
+static void check_cast(pg_verifier *v, const shapes *s)
+{
+    if (!is_castable(s->in) || !is_castable(s->out)) {
+        const pg_type_info *t = is_castable(s->in) ? s->out : s->in;
+        pg_verify_error(v, PG_D_CAST_ELEM, s->i->loc, pg_elem_infos[t->elem].text);
+    } else if (s->in->elem == s->out->elem) {
+        pg_verify_error(v, PG_D_CAST_SAME, s->i->loc, pg_elem_infos[s->in->elem].text);
+    }
+}
+
+static void check_addptr(pg_verifier *v, const shapes *s)
+{
+    pg_types *types = v->m->ctx->types;
+    pg_type offset = pg_val_type(v->k, s->i->in[1]);
+    const pg_type_info *o = pg_type_get(types, offset);
+    bool is_tile = s->in->kind == PG_TY_TILE || o->kind == PG_TY_TILE;
+    bool is_good = same_elem(s) && (s->out->kind == PG_TY_TILE) == is_tile;
+    if (is_good && s->in->kind == PG_TY_TILE) {
+        is_good = pg_verify_agree(v, s->in_type, s->out_type);
+    }
+    if (is_good && o->kind == PG_TY_TILE) {
+        pg_type want = pg_type_with_elem(types, s->out_type, (pg_elem)o->elem, false);
+        is_good = pg_verify_agree(v, offset, want);
+    }
+    if (!is_good) {
+        bad_shape(v, s, "the pointer's element, and the shape of pointer and offset");
+    }
+}
+
+static void check_compare(pg_verifier *v, const shapes *s)
+{
+    bool is_float = pg_type_is_float(v->types, s->in_type);
+    bool is_int = pg_type_is_int(v->types, s->in_type);
+    bool wants_float = s->i->op == PG_OP_FCMP;
+    if (wants_float ? !is_float || !is_castable(s->in) : !is_int) {
+        pg_verify_error(v, PG_D_OPERAND_CLASS, s->i->loc, 1, pg_verify_op_text(s->i),
+                        pg_verify_type_text(v, s->in_type),
+                        wants_float ? "f16, bf16, f32, f64, or a tile of them"
+                                    : "an integer or a tile of integers");
+    }
+}
+
+static void check_for(pg_verifier *v, const shapes *s)
+{
+    const pg_inst *i = s->i;
+    const pg_region *body = i->n_regions > 0 ? i->regions[0] : NULL;
+    int64_t step;
+    for (uint32_t b = 1; b < 3; b++) {
+        if (!pg_type_eq(pg_val_type(v->k, i->in[b]), s->in_type)) {
+            pg_verify_error(v, PG_D_LOOP_BOUND, i->loc, pg_verify_type_text(v, s->in_type),
+                            pg_verify_type_text(v, pg_val_type(v->k, i->in[b])));
+        }
+    }
+    if (pg_val_int(v->k, i->in[2], &step) && step <= 0) {
+        pg_verify_error(v, PG_D_LOOP_STEP, i->loc, (long long)step);
+    }
+    uint32_t n_carried = i->n_in - 3u;
+    if (n_carried != i->n_out || (body != NULL && body->n_args != n_carried + 1)) {
+        pg_verify_error(v, PG_D_CARRY_COUNT, i->loc, n_carried, i->n_out);
+        return;
+    }
+    for (uint32_t c = 0; c < n_carried; c++) {
+        pg_type init = pg_val_type(v->k, i->in[c + 3]);
+        pg_type result = pg_val_type(v->k, i->out[c]);
+        if (!pg_verify_agree(v, init, result)) {
+            pg_verify_error(v, PG_D_CARRY_TYPE, i->loc, c + 1, pg_verify_type_text(v, init),
+                            pg_verify_type_text(v, result));
+        }
+        if (body != NULL && !pg_verify_agree(v, pg_val_type(v->k, body->args[c + 1]), result)) {
+            pg_verify_error(v, PG_D_CARRY_TYPE, i->loc, c + 1,
+                            pg_verify_type_text(v, pg_val_type(v->k, body->args[c + 1])),
+                            pg_verify_type_text(v, result));
+        }
+    }
+}
+
+/* [part=...] of a loop or condition: one for all, or a list with an item for each result. */
+static void check_part(pg_verifier *v, const pg_inst *i)
+{
+    const pg_aval *part = pg_attr_get(&i->attrs, PG_A_PART);
+    if (part != NULL && part->kind == PG_AV_LIST && part->n != i->n_out) {
+        pg_verify_error(v, PG_D_PART_COUNT, i->loc, part->n, i->n_out);
+    }
+}
+
+/* The layout that the operand of a shape operation must have, so that no data moves. */
+static pg_layout_error layout_before(const shapes *s, const pg_layout *res, pg_layout *out)
+{
+    uint32_t perm[PG_MAX_RANK] = {0};
+    const pg_aval *list = pg_attr_get(&s->i->attrs, PG_A_PERM);
+    switch (s->i->op) {
+    case PG_OP_BROADCAST: return pg_layout_back_broadcast(res, s->in->rank, s->in->dims, out);
+    case PG_OP_EXPAND:
+        return pg_layout_back_expand(res, (uint32_t)pg_attr_int(&s->i->attrs, PG_A_DIM, 0), out);
+    case PG_OP_RESHAPE: return pg_layout_back_reshape(res, s->in->rank, s->in->dims, out);
+    default:
+        for (uint32_t d = 0; list != NULL && d < list->n && d < PG_MAX_RANK; d++) {
+            perm[d] = (uint32_t)list->items[d].num;
+        }
+        return pg_layout_back_transpose(res, perm, out);
+    }
+}
+
+/* With layouts on both sides: the same register of the same lane and warp holds the same element.
+ */
+static bool same_places(const pg_layout *a, const pg_layout *b)
+{
+    uint32_t warps = pg_layout_size(a, PG_LIN_WARP);
+    if (pg_layout_size(a, PG_LIN_REG) != pg_layout_size(b, PG_LIN_REG) ||
+        pg_layout_size(b, PG_LIN_WARP) != warps) {
+        return false;
+    }
+    for (uint32_t d = PG_LIN_REG; d <= PG_LIN_WARP; d++) {
+        uint32_t size = pg_layout_size(a, (pg_lin_dim)d);
+        for (uint32_t x = 0; x < size; x = x == 0 ? 1 : x * 2) {
+            uint32_t index[PG_LIN_DIM_COUNT] = {0};
+            uint32_t at_a[PG_MAX_RANK] = {0};
+            uint32_t at_b[PG_MAX_RANK] = {0};
+            index[d] = x;
+            pg_layout_at(a, index, at_a);
+            pg_layout_at(b, index, at_b);
+            if (pg_layout_pack(a, at_a) != pg_layout_pack(b, at_b)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static void check_moves(pg_verifier *v, const shapes *s)
+{
+    pg_layout res;
+    pg_layout want;
+    pg_layout have;
+    uint32_t warps = pg_inst_warps(s->i);
+    if (v->props == 0 || s->in->enc.id == 0 || s->out->enc.id == 0 ||
+        pg_layout_of_tile(v->types, s->in_type, warps, &have) != PG_LAYOUT_OK ||
+        pg_layout_of_tile(v->types, s->out_type, warps, &res) != PG_LAYOUT_OK) {
+        return;
+    }
+    if (layout_before(s, &res, &want) != PG_LAYOUT_OK || !same_places(&have, &want)) {
+        pg_verify_error(v, PG_D_MOVES_DATA, s->i->loc, pg_verify_op_text(s->i),
+                        pg_verify_type_text(v, s->in_type), pg_verify_type_text(v, s->out_type));
+    }
+}
+
+void pg_verify_special(pg_verifier *v, const pg_inst *i)
+{
+    shapes s = {.i = i};
+    s.in_type = i->n_in > 0 ? pg_val_type(v->k, i->in[0]) : (pg_type){0};
+    s.out_type = i->n_out > 0 ? pg_val_type(v->k, i->out[0]) : (pg_type){0};
+    s.in = pg_type_get(v->types, s.in_type);
+    s.out = pg_type_get(v->types, s.out_type);
+    uint32_t n_errors = v->diags->n_errors;
+    switch (i->op) {
+    case PG_OP_BROADCAST: check_broadcast(v, &s); break;
+    case PG_OP_EXPAND: check_expand(v, &s); break;
+    case PG_OP_RESHAPE: check_reshape(v, &s); break;
+    case PG_OP_TRANSPOSE: check_transpose(v, &s); break;
+    case PG_OP_IOTA: check_iota(v, &s); break;
+    case PG_OP_CONST: check_const(v, &s); break;
+    case PG_OP_CAST:
+    case PG_OP_UCAST: check_cast(v, &s); break;
+    case PG_OP_ADDPTR: check_addptr(v, &s); break;
+    case PG_OP_ICMP:
+    case PG_OP_UCMP:
+    case PG_OP_FCMP: check_compare(v, &s); break;
+    case PG_OP_FOR:
+        check_for(v, &s);
+        check_part(v, i);
+        break;
+    case PG_OP_IF: check_part(v, i); break;
+    default: break;
+    }
+    if ((pg_op_infos[i->op].flags & PG_F_SHAPE) != 0 && v->diags->n_errors == n_errors) {
+        check_moves(v, &s);
+    }
+}
