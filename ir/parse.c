@@ -382,7 +382,6 @@ pg_status pg_parse(pg_ctx *ctx, pg_str text, pg_diags *diags, pg_module **out)
     pg_parser p = {.ctx = ctx, .diags = diags};
     PG_TRY(pg_module_create(ctx, diags, &p.module));
     pg_arena_init(&p.scratch, ctx->alloc);
-    pg_map_init(&p.names, &p.scratch);
     pg_map_init(&p.encs, &p.scratch);
     pg_map_init(&p.kernels, &p.scratch);
     pg_lex_init(&p.lexer, text);

@@ -2,6 +2,7 @@
 #ifndef PG_IR_PARSE_H
 #define PG_IR_PARSE_H
 
+#include "base/vec.h"
 #include "ir/ir.h"
 #include "ir/lex.h"
 #include "ir/literal.h"
@@ -20,9 +21,8 @@ typedef struct pg_parsed_name {
     pg_loc loc;
 } pg_parsed_name;
 
-/* A name in scope: where it was defined, for the message that it is taken. */
 typedef struct pg_parse_scope {
-    uint32_t n_names; /* of the map, when the scope began */
+    uint32_t n_defs; /* when the scope began */
 } pg_parse_scope;
 
 typedef struct pg_parser {
@@ -34,7 +34,7 @@ typedef struct pg_parser {
     pg_lexer lexer;
     pg_tok tok;       /* the next one */
     bool is_skipping; /* what is read will be read again: no messages */
-    pg_map names;     /* sym -> index of `defs` */
+    pg_vec_u32 names; /* by symbol id: index + 1 of `defs` of the visible definition, 0: none */
     PG_VEC(pg_parsed_name) defs;
     PG_VEC(pg_val) def_vals;
     pg_map encs;    /* sym -> index of module->encs */

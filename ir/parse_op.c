@@ -5,12 +5,25 @@
 
 /* ---- names --------------------------------------------------------------------------------- */
 
+/* Place of a symbol in the table of visible names, or NULL when out of memory. */
+static uint32_t *place_of(pg_parser *p, pg_sym sym)
+{
+    if (sym.id >= p->names.n) {
+        uint32_t more = sym.id - p->names.n + 1;
+        if (!pg_vec_reserve(&p->scratch, &p->names, more)) {
+            return NULL;
+        }
+        p->names.n = p->names.cap; /* the arena's memory is zero */
+    }
+    return &p->names.at[sym.id];
+}
+
 bool pg_parse_find(pg_parser *p, const pg_tok *name, pg_val *out)
 {
     pg_sym sym = pg_intern_find(&p->ctx->syms, name->text);
-    const uint32_t *at = sym.id == 0 ? NULL : pg_map_get(&p->names, sym.id);
-    if (at != NULL) {
-        *out = p->def_vals.at[*at];
+    uint32_t at = sym.id != 0 && sym.id < p->names.n ? p->names.at[sym.id] : 0;
+    if (at != 0) {
+        *out = p->def_vals.at[at - 1];
         return true;
     }
     *out = (pg_val){0};
@@ -33,38 +46,38 @@ static bool is_number_name(pg_str text)
 
 void pg_parse_define(pg_parser *p, pg_sym name, pg_loc loc, pg_val v)
 {
-    const uint32_t *taken = pg_map_get(&p->names, name.id);
-    if (taken != NULL) {
+    uint32_t *place = name.id == 0 ? NULL : place_of(p, name);
+    if (place == NULL) {
+        return;
+    }
+    if (*place != 0) {
         (void)pg_diag_add(p->diags, PG_D_NAME_TAKEN, loc, "%",
                           PG_STR_ARG(pg_sym_text(&p->ctx->syms, name)),
-                          p->defs.at[*taken].loc.line);
+                          p->defs.at[*place - 1].loc.line);
         return;
     }
     if (v.id != 0) {
         bool is_number = is_number_name(pg_sym_text(&p->ctx->syms, name));
         p->kernel->values.at[v.id].name = is_number ? (pg_sym){0} : name;
     }
-    uint32_t at = p->defs.n;
     pg_parsed_name def = {name, loc};
-    if (pg_vec_push(&p->scratch, &p->defs, def) && pg_vec_push(&p->scratch, &p->def_vals, v)) {
-        (void)pg_map_put(&p->names, name.id, at);
+    if (pg_vec_reserve(&p->scratch, &p->def_vals, 1) && pg_vec_push(&p->scratch, &p->defs, def)) {
+        p->def_vals.at[p->def_vals.n++] = v;
+        *place = p->defs.n;
     }
 }
 
 pg_parse_scope pg_parse_scope_begin(const pg_parser *p)
 {
-    return (pg_parse_scope){p->names.n};
+    return (pg_parse_scope){p->defs.n};
 }
 
 void pg_parse_scope_end(pg_parser *p, pg_parse_scope scope)
 {
-    pg_map_truncate(&p->names, scope.n_names);
-    if (p->defs.n > scope.n_names) { /* names and defs grow together */
-        p->defs.n = scope.n_names;
+    while (p->defs.n > scope.n_defs) {
+        p->names.at[p->defs.at[--p->defs.n].sym.id] = 0;
     }
-    if (p->def_vals.n > scope.n_names) {
-        p->def_vals.n = scope.n_names;
-    }
+    p->def_vals.n = p->defs.n;
 }
 
 /* ---- operands ------------------------------------------------------------------------------ */
