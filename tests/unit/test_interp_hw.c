@@ -1,0 +1,294 @@
+/* Hw operations of the interpreter one by one: buffers, tensor copies in two to five dimensions and
+ * both ways, fences, barriers between partitions, and failing memory. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "interp_world.h"
+
+#define HEAD "ptir 1\nmodule sm_90a\nenc #s = smem [order=(1, 0)]\n"
+
+static const char round_trip[] =
+    HEAD "kernel @k(%x: ptr<f32> [in, shape=(%m, %n), strides=(%ld, 1)], %y: ptr<f32> [out, "
+         "shape=(%m, %n)], %tx: desc<8x16xf32, #s> [of=%x], "
+         "%ty: desc<8x16xf32, #s> [of=%y], %m: i32, %n: i32, %ld: i32) [warps=4] {\n"
+         "  launch {\n    %gx = icdiv %m, 8 : i32\n    %gy = icdiv %n, 16 : i32\n    grid %gx, "
+         "%gy\n  }\n"
+         "  %b = buf.new : buf<smem, 8x16xf32, #s>\n"
+         "  %r = bar.new [count=1] : bar<1>\n"
+         "  bar.init %r\n"
+         "  fence [kind=mbarrier_init]\n"
+         "  cta.sync\n"
+         "  %i = program_id [axis=x] : i32\n"
+         "  %j = program_id [axis=y] : i32\n"
+         "  %om = imul %i, 8 : i32\n"
+         "  %on = imul %j, 16 : i32\n"
+         "  elect {\n"
+         "    bar.expect %r, 0 [bytes=512]\n"
+         "    tma.get %tx, %b, %r, 0, %om, %on\n"
+         "  }\n"
+         "  bar.wait %r, 0, 0\n"
+         "  %v = buf.load %b : tile<8x16xf32>\n"
+         "  %u = fadd %v, 1.0 : tile<8x16xf32>\n"
+         "  cta.sync\n"
+         "  buf.store %b, %u\n"
+         "  fence [kind=proxy_async]\n"
+         "  cta.sync\n"
+         "  elect {\n"
+         "    tma.put %ty, %b, %om, %on\n"
+         "    tma.commit\n"
+         "    tma.wait [in_flight=0]\n"
+         "  }\n"
+         "  return\n}\n";
+
+typedef struct copy {
+    world w;
+    uint32_t m, n, ld;
+    float *x, *y;
+    uint8_t *poison;
+} copy;
+
+static void copy_init(copy *c, const char *text, uint32_t m, uint32_t n, uint32_t ld)
+{
+    world_init(&c->w, text);
+    c->m = m;
+    c->n = n;
+    c->ld = ld;
+    c->x = calloc((size_t)m * ld, sizeof *c->x);
+    c->y = calloc((size_t)m * n, sizeof *c->y);
+    c->poison = calloc((size_t)m * n, sizeof *c->y);
+    for (uint32_t i = 0; i < m * ld; i++) {
+        c->x[i] = (float)i;
+    }
+    world_array(&c->w, c->x, (uint64_t)m * ld * sizeof *c->x);
+    world_poisoned(&c->w, c->y, (uint64_t)m * n * sizeof *c->y, c->poison);
+    world_desc(&c->w);
+    world_desc(&c->w);
+    world_scalar(&c->w, m);
+    world_scalar(&c->w, n);
+    world_scalar(&c->w, ld);
+}
+
+static void copy_fini(copy *c)
+{
+    world_fini(&c->w);
+    free(c->x);
+    free(c->y);
+    free(c->poison);
+}
+
+static bool copy_is_right(const copy *c)
+{
+    for (uint32_t i = 0; i < c->m; i++) {
+        for (uint32_t j = 0; j < c->n; j++) {
+            size_t at = (size_t)i * c->n + j;
+            if (c->poison[at * sizeof(float)] != 0 || c->y[at] != (float)(i * c->ld + j) + 1) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+Test(interp_hw, tensor_copies_both_ways)
+{
+    for (uint64_t seed = 0; seed < 16; seed++) {
+        copy c;
+        copy_init(&c, round_trip, 19, 35 + (uint32_t)seed, 61);
+        pg_status s = world_run(&c.w, seed);
+        cr_assert_eq(s, PG_OK, "%s", world_message(&c.w));
+        cr_assert(copy_is_right(&c));
+        copy_fini(&c);
+    }
+}
+
+static const struct {
+    const char *from, *to;
+    pg_diag_id id;
+} broken[] = {
+    {"  bar.wait %r, 0, 0\n", "", PG_D_NONE},
+    {"  bar.wait %r, 0, 0\n", "  bar.wait %r, 0, 1\n", PG_D_NONE},
+    {"bytes=512", "bytes=511", PG_D_NONE},
+    {"bytes=512", "bytes=2097152", PG_D_RUN_BARRIER},
+    {"  fence [kind=proxy_async]\n", "", PG_D_RUN_FENCE},
+    {"  fence [kind=mbarrier_init]\n", "", PG_D_RUN_FENCE},
+    {"    tma.wait [in_flight=0]\n  }\n", "  }\n  buf.store %b, %v\n", PG_D_RUN_OVERWRITTEN},
+    {"    tma.commit\n    tma.wait [in_flight=0]\n  }\n",
+     "    tma.wait [in_flight=0]\n  }\n  buf.store %b, %v\n", PG_D_RUN_OVERWRITTEN},
+    {"    tma.wait [in_flight=0]\n  }\n",
+     "    tma.wait [in_flight=1, read]\n  }\n  buf.store %b, %v\n", PG_D_RUN_OVERWRITTEN},
+    {"count=1", "count=2", PG_D_RUN_DEADLOCK},
+    {"  bar.init %r\n", "  bar.init %r\n  bar.init %r\n", PG_D_RUN_BARRIER},
+    {"    tma.get %tx, %b, %r, 0, %om, %on\n", "    tma.get %tx, %b, %r, 1, %om, %on\n",
+     PG_D_RUN_INDEX},
+    {"  %v = buf.load %b : tile<8x16xf32>\n",
+     "  %v = buf.load %b : tile<8x16xf32>\n  elect {\n    tma.get %tx, %b, %r, 0, %om, %on\n  }\n",
+     PG_D_NONE},
+};
+
+Test(interp_hw, broken_copies_are_reported)
+{
+    for (uint32_t b = 0; b < sizeof broken / sizeof *broken; b++) {
+        char *text = world_replace(round_trip, broken[b].from, broken[b].to);
+        for (uint64_t seed = 0; seed < 8; seed++) {
+            copy c;
+            copy_init(&c, text, 8, 16, 16);
+            pg_status s = world_run(&c.w, seed);
+            cr_expect_neq(s, PG_OK, "%s: seed %u", broken[b].to, (unsigned)seed);
+            cr_expect(broken[b].id == PG_D_NONE || world_has(&c.w, broken[b].id), "%s: %s",
+                      broken[b].to, world_message(&c.w));
+            copy_fini(&c);
+        }
+        free(text);
+    }
+}
+
+/* After tma.wait [read] the buffer is free, and the writes still come. */
+Test(interp_hw, reads_done_frees_the_buffer)
+{
+    char *text = world_replace(round_trip, "    tma.wait [in_flight=0]\n  }\n",
+                               "    tma.wait [in_flight=0, read]\n  }\n  buf.store %b, %v\n");
+    for (uint64_t seed = 0; seed < 8; seed++) {
+        copy c;
+        copy_init(&c, text, 24, 40, 40);
+        cr_assert_eq(world_run(&c.w, seed), PG_OK, "%s", world_message(&c.w));
+        cr_assert(copy_is_right(&c));
+        copy_fini(&c);
+    }
+    free(text);
+}
+
+/* A box of five dimensions at negative and too large coordinates: zero outside. */
+Test(interp_hw, boxes_of_five_dimensions)
+{
+    static const char text[] =
+        "ptir 1\nmodule sm_90a\n"
+        "kernel @k(%x: ptr<i32> [in, shape=(2, 3, 2, 3, 5)], %y: ptr<i32> [out, shape=(64)], %tx: "
+        "desc<2x2x2x2x4xi32> [of=%x], %c: i32) [warps=1] {\n"
+        "  launch {\n    grid 1\n  }\n"
+        "  %b = buf.new : buf<smem, 2x2x2x2x4xi32>\n"
+        "  %r = bar.new [count=1] : bar<2>\n"
+        "  bar.init %r\n  fence [kind=mbarrier_init]\n  cta.sync\n"
+        "  elect {\n    bar.expect %r, 1 [bytes=256]\n    tma.get %tx, %b, %r, 1, %c, 2, %c, 1, "
+        "3\n  }\n"
+        "  bar.wait %r, 1, 0\n"
+        "  %v = buf.load %b : tile<2x2x2x2x4xi32>\n"
+        "  %f = reshape %v : tile<64xi32>\n"
+        "  %i = iota : tile<64xi32>\n"
+        "  %p = addptr %y, %i : tile<64xptr<i32>>\n"
+        "  store %p, %f\n  return\n}\n";
+    for (int32_t c = -2; c < 3; c++) {
+        world w;
+        world_init(&w, text);
+        int32_t x[180], y[64];
+        for (int32_t i = 0; i < 180; i++) {
+            x[i] = i + 1;
+        }
+        world_array(&w, x, sizeof x);
+        world_array(&w, y, sizeof y);
+        world_desc(&w);
+        world_scalar(&w, (uint64_t)(int64_t)c);
+        cr_assert_eq(world_run(&w, 5), PG_OK, "%s", world_message(&w));
+        for (int32_t e = 0; e < 64; e++) {
+            int32_t at[5] = {c + e / 32, 2 + e / 16 % 2, c + e / 8 % 2, 1 + e / 4 % 2, 3 + e % 4};
+            const int32_t dims[5] = {2, 3, 2, 3, 5};
+            int32_t flat = 0;
+            bool is_in = true;
+            for (int32_t d = 0; d < 5; d++) {
+                is_in = is_in && at[d] >= 0 && at[d] < dims[d];
+                flat = flat * dims[d] + at[d];
+            }
+            cr_assert_eq(y[e], is_in ? x[flat] : 0);
+        }
+        world_fini(&w);
+    }
+}
+
+/* Two partitions hand a tile over through a buffer, ordered by cta.sync or not. */
+static const char exchange[] = HEAD "kernel @k(%y: ptr<i32> [out, shape=(32)]) [warps=4] {\n"
+                                    "  launch {\n    grid 1\n  }\n"
+                                    "  %b = buf.new : buf<smem, 4x8xi32, #s>\n"
+                                    "  partition @own [warps=4, default] {\n"
+                                    "    %i = iota [dim=1] : tile<4x8xi32>\n"
+                                    "    buf.store %b, %i\n"
+                                    "    cta.sync\n"
+                                    "  }\n"
+                                    "  partition @other [warps=4] {\n"
+                                    "    cta.sync\n"
+                                    "    %v = buf.load %b : tile<4x8xi32>\n"
+                                    "    %f = reshape %v : tile<32xi32>\n"
+                                    "    %j = iota : tile<32xi32>\n"
+                                    "    %p = addptr %y, %j : tile<32xptr<i32>>\n"
+                                    "    store %p, %f\n"
+                                    "  }\n"
+                                    "  return\n}\n";
+
+Test(interp_hw, partitions_meet)
+{
+    int32_t y[32];
+    for (uint64_t seed = 0; seed < 8; seed++) {
+        world w;
+        world_init(&w, exchange);
+        world_array(&w, y, sizeof y);
+        cr_assert_eq(world_run(&w, seed), PG_OK, "%s", world_message(&w));
+        for (int32_t i = 0; i < 32; i++) {
+            cr_assert_eq(y[i], i % 8);
+        }
+        world_fini(&w);
+        char *missing = world_replace(exchange, "    cta.sync\n  }\n", "  }\n");
+        world_init(&w, missing);
+        world_array(&w, y, sizeof y);
+        cr_assert_neq(world_run(&w, seed), PG_OK);
+        cr_assert(world_has(&w, PG_D_RUN_DEADLOCK), "%s", world_message(&w));
+        world_fini(&w);
+        char *racy = world_replace(missing, "    cta.sync\n", "");
+        world_init(&w, racy);
+        world_array(&w, y, sizeof y);
+        cr_assert_neq(world_run(&w, seed), PG_OK);
+        world_fini(&w);
+        free(missing);
+        free(racy);
+    }
+}
+
+/* ---- memory that runs out
+ * ------------------------------------------------------------------------------------- */
+
+typedef struct failing {
+    size_t fail_at, n, live_bytes;
+} failing;
+
+static void *resize_failing(void *user, void *block, size_t old_size, size_t new_size)
+{
+    failing *f = user;
+    if (new_size != 0 && ++f->n == f->fail_at) {
+        return NULL;
+    }
+    f->live_bytes += new_size - old_size;
+    if (new_size == 0) {
+        free(block);
+        return NULL;
+    }
+    return realloc(block, new_size);
+}
+
+Test(interp_hw, every_failing_allocation_is_a_status)
+{
+    copy c;
+    copy_init(&c, round_trip, 9, 17, 20);
+    for (size_t k = 1;; k++) {
+        failing f = {.fail_at = k};
+        c.w.ctx.alloc = (pg_alloc){&f, resize_failing};
+        pg_status s = world_run(&c.w, 1);
+        cr_assert_eq(f.live_bytes, 0);
+        cr_assert(s == PG_OK || s == PG_E_NOMEM);
+        if (s == PG_OK) {
+            cr_assert(copy_is_right(&c));
+            cr_assert_gt(k, 3);
+            break;
+        }
+    }
+    c.w.ctx.alloc = pg_alloc_default();
+    copy_fini(&c);
+}
