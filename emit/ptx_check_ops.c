@@ -263,16 +263,17 @@ static bool reg_fits(const spec *s, pg_ptx_type reg)
     if (r->bits != s->bits && !is_wider) {
         return false;
     }
-    if (r->cls == 'B') {
+    if (r->cls == 'B' || cls == 'B') {
         return true;
     }
-    if (cls == 'B') {
-        return true;
+    if (s->type == PG_PTX_F16X2 || s->type == PG_PTX_BF16X2 || s->type == PG_PTX_F32X2 ||
+        s->type == PG_PTX_TF32) {
+        return reg == s->type; /* packed: no register of a plain float */
     }
     return cls == 'F' ? r->cls == 'F' && !is_wider : r->cls != 'F';
 }
 
-static bool imm_fits(const spec *s, const pg_ptx_opnd *o)
+static bool imm_fits(const pg_ptx_checker *c, const spec *s, const pg_ptx_opnd *o)
 {
     char cls = pg_ptx_type_infos[s->type].cls;
     if (o->kind == PG_PTX_O_INT) {
@@ -281,7 +282,8 @@ static bool imm_fits(const spec *s, const pg_ptx_opnd *o)
     if (s->type == PG_PTX_F32 || s->type == PG_PTX_F64) {
         return true;
     }
-    return cls == 'B' && s->bits >= 32;
+    bool is_mov = pg_str_is(c->words.at[0], "mov");
+    return cls == 'B' && s->bits >= (is_mov && o->kind == PG_PTX_O_F64 ? 64U : 32U);
 }
 
 static void check_reg(pg_ptx_checker *c, uint32_t i, const spec *s, const pg_ptx_opnd *o)
@@ -301,7 +303,7 @@ static void check_reg(pg_ptx_checker *c, uint32_t i, const spec *s, const pg_ptx
 
 static void check_imm(pg_ptx_checker *c, uint32_t i, const spec *s, const pg_ptx_opnd *o)
 {
-    if ((s->flags & FL_REG) != 0 || !imm_fits(s, o)) {
+    if ((s->flags & FL_REG) != 0 || !imm_fits(c, s, o)) {
         bad_kind(c, i, (s->flags & FL_REG) != 0 ? "a register" : "a register or a literal of the type");
         return;
     }
@@ -335,7 +337,7 @@ static void check_sreg(pg_ptx_checker *c, uint32_t i, const spec *s, const pg_pt
         bad_kind(c, i, "no special register; mov it to a register first");
     } else if (sr->n_components != 0 && o->n == 255) {
         bad_kind(c, i, "one component (.x .y .z) of the special register");
-    } else if (pg_ptx_type_infos[sr->type].bits > s->bits) {
+    } else if (pg_ptx_type_infos[sr->type].bits == 64 && s->bits != 64) {
         bad_kind(c, i, "as wide as the special register");
     }
 }
@@ -398,6 +400,24 @@ static void check_duplicates(pg_ptx_checker *c, uint32_t i, const pg_ptx_opnd *o
     }
 }
 
+/* Registers of one vector have one width, also where wider ones would do. */
+static void check_widths(pg_ptx_checker *c, uint32_t i, const pg_ptx_opnd *o)
+{
+    uint32_t bits = 0;
+    for (uint32_t k = 0; k < o->n; k++) {
+        const pg_ptx_opnd *e = &c->f->pool.at[o->id + k];
+        if (e->kind != PG_PTX_O_REG || e->id >= c->f->regs.n) {
+            continue;
+        }
+        uint32_t b = pg_ptx_type_infos[c->f->regs.at[e->id].type].bits;
+        if (bits != 0 && b != bits) {
+            bad_kind(c, i, "a vector of registers of one width");
+            return;
+        }
+        bits = b;
+    }
+}
+
 static void check_vector(pg_ptx_checker *c, uint32_t i, const spec *s, bool is_written,
                          const pg_ptx_opnd *o)
 {
@@ -421,6 +441,7 @@ static void check_vector(pg_ptx_checker *c, uint32_t i, const spec *s, bool is_w
     if (is_written) {
         check_duplicates(c, i, o);
     }
+    check_widths(c, i, o);
 }
 
 /* mov.b32 d, {a, b}: elements of one width that fill the type. */
@@ -547,7 +568,6 @@ static void check_tma(pg_ptx_checker *c, uint32_t i, uint32_t n_coords, const pg
         return;
     }
     const pg_ptx_opnd *base = &c->f->pool.at[o->id];
-    spec addr = {.kind = 't', .type = PG_PTX_B64, .bits = 64};
     spec coords = {.kind = 't', .type = PG_PTX_S32, .bits = 32, .n = n_coords};
     if (base->kind == PG_PTX_O_SYM) {
         const pg_ptx_sym *sym = &c->m->syms.at[base->id];
@@ -555,7 +575,7 @@ static void check_tma(pg_ptx_checker *c, uint32_t i, uint32_t n_coords, const pg
             bad_kind(c, i, "a generic address: mov.b64 the parameter's name to a register");
         }
     } else {
-        check_scalar(c, i, &addr, false, base);
+        check_base(c, i, base);
     }
     check_vector(c, i, &coords, false, &c->f->pool.at[o->id + 1]);
 }

@@ -75,7 +75,8 @@ void pg_ptx_floor_add_stmt(pg_ptx_floor *fl, const pg_ptx_module *m, const pg_pt
     }
     for (uint32_t i = 1; i < words->n; i++) {
         const pg_isa_word *w = pg_isa_word_floor(r->opcode, words->at[i]);
-        if (w != NULL) {
+        bool is_old = row == PG_ISA_MBAR_EXPECT_TX || row == PG_ISA_MBAR_COMPLETE_TX;
+        if (w != NULL && !(is_old && pg_str_is(words->at[i], "relaxed"))) {
             raise_to(fl, w->min_version, w->min_sm, words->at[i]);
         }
     }

@@ -22,7 +22,7 @@
  *   *2       twice as wide
  *   count    vector length: number, v (of .v2 .v4 .v8, 1 without), x (of .x1 .x2 .x4), x*2, N/2, N/4
  *            (of m64nN), im2col, lanes, tc
- *   flags    reg: no immediate   imm: predicate may be a literal   neg: predicate may carry !
+ *   flags    reg: no immediate
  *            sink: _ allowed     sinks: _ allowed inside the vector pair, pairreq: d|p may, must be there
  *            pack: {vector} of the same total width   any: also symbols and special registers
  *            lax: register may be wider than the type
@@ -38,16 +38,22 @@
 #define SPACES "global|shared|shared::cta|shared::cluster|local|const"
 #define LDSPACES SPACES "|param|param::entry|param::func"
 #define STSPACES "global|shared|shared::cta|shared::cluster|local|param|param::func"
-#define MEMTYPES "b8|b16|b32|b64|b128|u8|u16|u32|u64|s8|s16|s32|s64|f32|f64"
+#define SYNCSPACES "global|shared|shared::cta|shared::cluster"
+#define MEMTYPES64 "b8|b16|b32|b64|u8|u16|u32|u64|s8|s16|s32|s64|f32|f64"
 #define L2SIZES "L2::64B|L2::128B|L2::256B"
 #define EVICT_HINTS                                                                                \
-    "[.(L1::evict_normal|L1::evict_unchanged|L1::evict_first|L1::evict_last|L1::no_allocate)]"     \
-    "[.(L2::evict_normal|L2::evict_first|L2::evict_last)]"
+    "[.(L1::evict_normal|L1::evict_unchanged|L1::evict_first|L1::evict_last|L1::no_allocate)]"
+#define EVICT_BOTH EVICT_HINTS "[.(L2::evict_normal|L2::evict_first|L2::evict_last)]"
 #define ATOM_HEAD                                                                                  \
     "[.(relaxed|acquire|release|acq_rel)][.(" SCOPES ")]"                                          \
     "[.(global|shared|shared::cta|shared::cluster)]"
 #define RED_HEAD                                                                                   \
     "[.(relaxed|release)][.(" SCOPES ")][.(global|shared|shared::cta|shared::cluster)]"
+#define ATOM_HEAD_G   "[.(relaxed|acquire|release|acq_rel)][.(" SCOPES ")][.global]"
+#define RED_HEAD_G    "[.(relaxed|release)][.(" SCOPES ")][.global]"
+#define MULTIMEM_LD   "[(.weak|.(relaxed|acquire).(" SCOPES "))]"
+#define MULTIMEM_ST_SEM "[(.weak|.(relaxed|release).(" SCOPES "))]"
+#define TMAOPS        "add|min|max|inc|dec|and|or|xor"
 #define ND            "(1d|2d|3d|4d|5d)"
 #define MBAR_SEM      ".(release|relaxed).(cta|cluster)"
 #define MBAR_WAIT_SEM ".(acquire|relaxed).(cta|cluster)"
@@ -109,16 +115,8 @@ static const pg_isa_word isa_words[] = {
     {"", "L1::evict_last", 74, 70},
     {"", "L1::no_allocate", 74, 70},
     {"", "v8", 81, 90},
-    {"ld", "v8", 88, 100},
-    {"st", "v8", 88, 100},
     {"ld", "b128", 83, 70},
     {"st", "b128", 83, 70},
-    {"ld", "L2::evict_first", 88, 100},
-    {"ld", "L2::evict_last", 88, 100},
-    {"ld", "L2::evict_normal", 88, 100},
-    {"st", "L2::evict_first", 88, 100},
-    {"st", "L2::evict_last", 88, 100},
-    {"st", "L2::evict_normal", 88, 100},
     {"ld", "weak", 60, 70},
     {"st", "weak", 60, 70},
     {"mbarrier", "release", 80, 80},
@@ -131,8 +129,11 @@ static const pg_isa_word isa_words[] = {
     {"max", "NaN", 70, 80},
     {"min", "xorsign", 72, 86},
     {"max", "xorsign", 72, 86},
-    {"cvt", "satfinite", 78, 80},
+    {"barrier", "acquire", 80, 90},
+    {"cvta", "param", 77, 70},
+    {"isspacep", "param", 77, 70},
     {"mma", "sp::ordered_metadata", 85, 80},
+    {"tcgen05", "kind::mxf4nvf4", 87, 100},
     {"tcgen05", "block16", 88, 100},
     {"tcgen05", "block32", 88, 100},
     {"tcgen05", "scale_vec::4X", 87, 100},
@@ -411,6 +412,12 @@ pg_isa_range pg_isa_rows_of(pg_str opcode)
     return r;
 }
 
+/* What ptxas reads as part of the opcode keeps its place: mul.lo, not mul.s32.lo. */
+static bool keeps_order(pg_str opcode)
+{
+    return pg_str_starts(opcode, PG_STR("mul")) || pg_str_starts(opcode, PG_STR("mad"));
+}
+
 static pg_isa_id match_rows(matcher *m, const pg_isa_words *words, uint32_t n_ops,
                             bool is_unordered)
 {
@@ -434,7 +441,7 @@ pg_isa_id pg_isa_match(const pg_isa_words *words, uint32_t n_ops, uint32_t *out_
     pg_isa_id row = PG_ISA_NONE;
     if (!words->is_too_long) {
         row = match_rows(&m, words, n_ops, false);
-        if (row == PG_ISA_NONE && words->n > 2) {
+        if (row == PG_ISA_NONE && words->n > 2 && !keeps_order(words->at[0])) {
             row = match_rows(&m, words, n_ops, true);
         }
     }
