@@ -19,8 +19,8 @@ const pg_pass pg_passes[] = {
 // clang-format on
 const uint32_t pg_n_passes = (uint32_t)PG_COUNT_OF(pg_passes);
 
-static const char *const PROP_NAMES[] = {"laid-out"}; /* bit i of PG_PROP_* */
-_Static_assert((1u << PG_COUNT_OF(PROP_NAMES)) - 1 == PG_PROP_ALL, "a property has no name");
+static const char *const prop_names[] = {"laid-out"}; /* bit i of PG_PROP_* */
+_Static_assert((1u << PG_COUNT_OF(prop_names)) - 1 == PG_PROP_ALL, "a property has no name");
 
 /* One entry of a parsed --passes list. */
 typedef struct pass_entry {
@@ -195,7 +195,7 @@ static pg_status read_list(manager *mg)
 static pg_status check_needs(manager *mg, const pg_pass *p)
 {
     const uint32_t missing = p->needs & ~mg->m->props;
-    for (uint32_t b = 0; b < PG_COUNT_OF(PROP_NAMES); b++) {
+    for (uint32_t b = 0; b < PG_COUNT_OF(prop_names); b++) {
         if (!(missing >> b & 1)) {
             continue;
         }
@@ -203,7 +203,7 @@ static pg_status check_needs(manager *mg, const pg_pass *p)
         for (uint32_t i = pg_n_passes; i-- > 0;) {
             giver = pg_passes[i].gives >> b & 1 ? pg_passes[i].name : giver;
         }
-        return pg_diag_add(mg->m->diags, PG_D_PASS_NEEDS, (pg_loc){0}, p->name, PROP_NAMES[b],
+        return pg_diag_add(mg->m->diags, PG_D_PASS_NEEDS, (pg_loc){0}, p->name, prop_names[b],
                            giver);
     }
     return PG_OK;

@@ -3,25 +3,25 @@
 
 /* simplify before layouts: fewer tiles need a layout. Again after it: a value that was computed
  * once for each of two layouts may fold or be shared, and constants gained encodings. */
-static const char *const PIPELINE_ANY[] = {"simplify", "layouts", "simplify", NULL};
+static const char *const any_target[] = {"simplify", "layouts", "simplify", NULL};
 
 typedef struct pipeline_row {
     uint32_t least_sm;
     const char *const *passes;
 } pipeline_row;
 
-static const pipeline_row PIPELINES[] = {
+static const pipeline_row pipelines[] = {
     /* newest target first */
-    {90, PIPELINE_ANY},
-    {0, PIPELINE_ANY},
+    {90, any_target},
+    {0, any_target},
 };
 
 const char *const *pg_pipeline_of(uint32_t sm)
 {
-    for (size_t i = 0; i < PG_COUNT_OF(PIPELINES); i++) {
-        if (sm >= PIPELINES[i].least_sm) {
-            return PIPELINES[i].passes;
+    for (size_t i = 0; i < PG_COUNT_OF(pipelines); i++) {
+        if (sm >= pipelines[i].least_sm) {
+            return pipelines[i].passes;
         }
     }
-    return PIPELINE_ANY;
+    return any_target;
 }

@@ -19,6 +19,7 @@
 #include "sched/simplify.h"
 
 #include "ir/elem.h"
+#include "ir/literal.h"
 
 #define MAX_ROUNDS  64
 #define MAX_HOISTED 16
@@ -112,25 +113,20 @@ pg_val pg_simplify_emit_const(pg_simplify *s, pg_inst *at, pg_type type, uint64_
 /* I4: can operand `at` of i be this literal, so that the text reads back with the same type? */
 static bool literal_fits(const pg_simplify *s, const pg_inst *i, uint32_t at, pg_val literal)
 {
-    pg_types *types = s->k->module->ctx->types;
-    const pg_type type = pg_val_type(s->k, literal);
-    switch (pg_op_in((pg_op)i->op, at, i->n_in) & PG_C_MASK) {
-    case PG_C_T: return i->n_out > 0 && pg_type_eq(type, pg_val_type(s->k, i->out[0]));
-    case PG_C_E:
-        return i->n_out > 0 &&
-               pg_type_eq(type, pg_type_elem_scalar(types, pg_val_type(s->k, i->out[0])));
-    case PG_C_X:
-        for (uint32_t j = 0; j < i->n_in; j++) {
-            if (j != at && !pg_val_is_const(s->k, i->in[j])) {
-                return pg_type_eq(type, pg_val_type(s->k, i->in[j]));
-            }
-        }
+    pg_type in[PG_MAX_IN] = {{0}}, out[1] = {{0}};
+    if (i->n_in > PG_MAX_IN || i->n_out > 1) {
         return false;
-    case PG_C_V: return !pg_val_is_const(s->k, i->in[0]);
-    case PG_C_I32:
-    case PG_C_INT: return pg_type_eq(type, pg_type_scalar(types, PG_I32));
-    default: return false;
     }
+    for (uint32_t j = 0; j < i->n_in; j++) {
+        if (j != at && !pg_val_is_const(s->k, i->in[j])) {
+            in[j] = pg_val_type(s->k, i->in[j]);
+        }
+    }
+    if (i->n_out == 1) {
+        out[0] = pg_val_type(s->k, i->out[0]);
+    }
+    const pg_operands o = {(pg_op)i->op, i->n_in, i->n_out, in, out, i->parent->owner};
+    return pg_type_eq(pg_val_type(s->k, literal), pg_literal_type(s->k, &o, at));
 }
 
 static void take_operands(pg_simplify *s, pg_inst *i)
@@ -358,6 +354,31 @@ static pg_inst *visit_pure(pg_simplify *s, pg_inst *i, uint32_t depth)
     return next;
 }
 
+/* A mask that is known: always true goes, and with it `other`; never true takes the access along.
+ */
+static pg_inst *visit_access(pg_simplify *s, pg_inst *i, uint32_t depth)
+{
+    const uint32_t mask = i->op == PG_OP_STORE ? 2 : 1;
+    pg_inst *next = i->next;
+    int64_t x;
+    if (i->n_in <= mask || !pg_simplify_int(s, i->in[mask], &x)) {
+        return next;
+    }
+    if (x != 0) {
+        i->n_in = (uint16_t)mask;
+        s->k->stamp++;
+        s->changed = true;
+    } else if (i->op == PG_OP_STORE) {
+        pg_inst_remove(i);
+        s->changed = true;
+    } else if (i->n_in > 2) {
+        replace(s, i->out[0], as_value(s, i->in[2], i, depth));
+        pg_inst_remove(i);
+        s->changed = true;
+    }
+    return next;
+}
+
 static pg_inst *visit(pg_simplify *s, pg_inst *i, uint32_t depth)
 {
     take_operands(s, i);
@@ -375,6 +396,8 @@ static pg_inst *visit(pg_simplify *s, pg_inst *i, uint32_t depth)
         return i->next;
     }
     case PG_OP_ELECT: walk_scope(s, i->regions[0], depth + 1); return i->next;
+    case PG_OP_LOAD:
+    case PG_OP_STORE: return visit_access(s, i, depth);
     default: break;
     }
     if ((pg_op_infos[i->op].flags & PG_F_PURE) && i->n_out > 0 && i->n_regions == 0) {

@@ -2,7 +2,7 @@
  *
  * R1  All operands constant: the interpreter's own arithmetic (pg_fold_elem), tiles included, since
  *     the elements of a tile constant are equal.
- * R2  Integer identities with a constant or with equal operands: the table IDENTITIES.
+ * R2  Integer identities with a constant or with equal operands: the table identities.
  * R3  Integer division by a power of two: shifts and masks; signed ones only where the dividend is
  *     known not to be negative. Not in launch regions: the manifest prints what stands there.
  * R4  Shape operations of uniform tiles, of each other, and those that change nothing.
@@ -14,7 +14,7 @@
 
 typedef pg_val (*fold_rule)(pg_simplify *s, pg_inst *i);
 
-static const pg_val NOTHING = {0};
+static const pg_val nothing = {0};
 
 static const pg_type_info *type_of(const pg_simplify *s, pg_val v)
 {
@@ -54,12 +54,12 @@ static pg_val fold_constants(pg_simplify *s, pg_inst *i)
     bool is_poison = false;
     if (!(pg_op_infos[i->op].flags & PG_F_ELEM) || i->op == PG_OP_SELECT || i->n_in == 0 ||
         i->n_in > PG_MAX_IN) {
-        return NOTHING;
+        return nothing;
     }
     for (uint32_t j = 0; j < i->n_in; j++) {
         int64_t x;
         if (type_of(s, i->in[j])->is_ptr || !pg_simplify_const(s, i->in[j], &in[j])) {
-            return NOTHING;
+            return nothing;
         }
         if (pg_simplify_int(s, i->in[j], &x)) {
             in[j] = (uint64_t)x; /* as pg_value.bits has it */
@@ -68,7 +68,7 @@ static pg_val fold_constants(pg_simplify *s, pg_inst *i)
     if (!pg_fold_elem((pg_op)i->op, &i->attrs, (pg_elem)type_of(s, i->in[0])->elem,
                       (pg_elem)type_of(s, i->out[0])->elem, in, i->n_in, &out, &is_poison) ||
         is_poison) {
-        return NOTHING;
+        return nothing;
     }
     return constant(s, i, out);
 }
@@ -91,7 +91,7 @@ typedef struct identity {
     uint8_t pattern, outcome;
 } identity;
 
-static const identity IDENTITIES[] = {
+static const identity identities[] = {
     /* clang-format off */
     {PG_OP_IADD,  ANY_ZERO, GIVES_LEFT},
     {PG_OP_ISUB,  ANY_ZERO, GIVES_LEFT}, {PG_OP_ISUB,  ANY_SAME, GIVES_ZERO},
@@ -141,18 +141,18 @@ static bool matches(pg_simplify *s, const pg_inst *i, pattern p)
 
 static pg_val fold_identity(pg_simplify *s, pg_inst *i)
 {
-    for (size_t r = 0; r < PG_COUNT_OF(IDENTITIES); r++) {
-        if (IDENTITIES[r].op != i->op || !matches(s, i, (pattern)IDENTITIES[r].pattern)) {
+    for (size_t r = 0; r < PG_COUNT_OF(identities); r++) {
+        if (identities[r].op != i->op || !matches(s, i, (pattern)identities[r].pattern)) {
             continue;
         }
-        switch ((outcome)IDENTITIES[r].outcome) {
+        switch ((outcome)identities[r].outcome) {
         case GIVES_LEFT: return operand_value(s, i, i->in[0]);
         case GIVES_ZERO: return constant(s, i, 0);
         case GIVES_ONES: return constant(s, i, ones(width(s, i->out[0])));
-        default: return NOTHING;
+        default: return nothing;
         }
     }
-    return NOTHING;
+    return nothing;
 }
 
 /* Commutative integer operations have their constant on the right, where the rules look. */
@@ -173,7 +173,7 @@ static void put_constant_right(pg_simplify *s, pg_inst *i)
 static pg_val fold_compare(pg_simplify *s, pg_inst *i)
 {
     if (!pg_val_eq(i->in[0], i->in[1])) {
-        return NOTHING;
+        return nothing;
     }
     const int64_t is = pg_attr_int(&i->attrs, PG_A_IS, PG_IS_EQ);
     return constant(s, i, is == PG_IS_EQ || is == PG_IS_LE || is == PG_IS_GE ? 1 : 0);
@@ -246,10 +246,10 @@ static pg_val fold_division(pg_simplify *s, pg_inst *i)
     const bool is_signed = i->op != PG_OP_UDIV && i->op != PG_OP_UREM;
     if (s->is_launch || bits < 8 || !pg_simplify_const(s, i->in[1], &d) || !pg_is_pow2(d) ||
         pg_val_is_const(s->k, i->in[0])) {
-        return NOTHING;
+        return nothing;
     }
     if (is_signed && (d > ones(bits) >> 1 || !is_non_negative(s, i->in[0], 8))) {
-        return NOTHING;
+        return nothing;
     }
     const pg_type t = pg_val_type(s->k, i->out[0]);
     const pg_val rest = pg_const_int(s->k, t, (int64_t)(d - 1));
@@ -277,14 +277,14 @@ static pg_inst *def_if(const pg_simplify *s, pg_val v, pg_op op)
 static pg_val fold_splat(pg_simplify *s, pg_inst *i)
 {
     uint64_t bits;
-    return pg_simplify_const(s, i->in[0], &bits) ? constant(s, i, bits) : NOTHING;
+    return pg_simplify_const(s, i->in[0], &bits) ? constant(s, i, bits) : nothing;
 }
 
 static pg_val fold_iota(pg_simplify *s, pg_inst *i)
 {
     const int64_t dim = pg_attr_int(&i->attrs, PG_A_DIM, 0);
     const pg_type_info *t = type_of(s, i->out[0]);
-    return dim >= 0 && dim < t->rank && t->dims[dim] == 1 ? constant(s, i, 0) : NOTHING;
+    return dim >= 0 && dim < t->rank && t->dims[dim] == 1 ? constant(s, i, 0) : nothing;
 }
 
 /* Shape operations of a tile whose elements are all equal. */
@@ -298,7 +298,7 @@ static pg_val fold_uniform(pg_simplify *s, pg_inst *i)
     if (splat) {
         return pg_simplify_emit(s, i, PG_OP_SPLAT, 1, splat->in, pg_val_type(s->k, i->out[0]));
     }
-    return NOTHING;
+    return nothing;
 }
 
 static pg_val fold_shape(pg_simplify *s, pg_inst *i)
@@ -308,7 +308,7 @@ static pg_val fold_shape(pg_simplify *s, pg_inst *i)
         return uniform;
     }
     if (i->op == PG_OP_EXPAND) {
-        return NOTHING;
+        return nothing;
     }
     if (same_type(s, i->in[0], i->out[0])) {
         return i->in[0]; /* the same shape: nothing repeats or moves */
@@ -317,7 +317,7 @@ static pg_val fold_shape(pg_simplify *s, pg_inst *i)
     if (inner) {
         return pg_simplify_emit(s, i, (pg_op)i->op, 1, inner->in, pg_val_type(s->k, i->out[0]));
     }
-    return NOTHING;
+    return nothing;
 }
 
 /* perm[d] of a transpose; false if the attribute is not a full list. */
@@ -342,7 +342,7 @@ static pg_val transposed(pg_simplify *s, pg_inst *i, pg_val x, const int64_t *pe
     const pg_val out = pg_simplify_emit(s, i, PG_OP_TRANSPOSE, 1, &x, pg_val_type(s->k, i->out[0]));
     if (!items || out.id == 0) {
         s->is_oom = true;
-        return NOTHING;
+        return nothing;
     }
     for (uint32_t d = 0; d < rank; d++) {
         items[d] = (pg_aval){.kind = PG_AV_INT, .num = perm[d]};
@@ -361,7 +361,7 @@ static pg_val fold_transpose(pg_simplify *s, pg_inst *i)
         return uniform;
     }
     if (!read_perm(i, rank, outer)) {
-        return NOTHING;
+        return nothing;
     }
     bool is_identity = same_type(s, i->in[0], i->out[0]);
     for (uint32_t d = 0; d < rank; d++) {
@@ -372,7 +372,7 @@ static pg_val fold_transpose(pg_simplify *s, pg_inst *i)
     }
     const pg_inst *first = def_if(s, i->in[0], PG_OP_TRANSPOSE);
     if (!first || !read_perm(first, rank, inner)) {
-        return NOTHING;
+        return nothing;
     }
     for (uint32_t d = 0; d < rank; d++) {
         outer[d] = inner[outer[d]];
@@ -396,7 +396,7 @@ static pg_val fold_select(pg_simplify *s, pg_inst *i)
         pg_simplify_const(s, i->in[2], &y) && x == 1 && y == 0) {
         return i->in[0];
     }
-    return NOTHING;
+    return nothing;
 }
 
 /* cast(cast(x)): the inner one, if it widens integers with the same sign, hides nothing. */
@@ -412,7 +412,7 @@ static pg_val fold_cast(pg_simplify *s, pg_inst *i)
         !pg_type_is_int(types, pg_val_type(s->k, i->in[0])) ||
         width(s, inner->in[0]) > width(s, i->in[0]) || width(s, i->in[0]) == 1 ||
         width(s, i->out[0]) == 1 || pg_val_is_const(s->k, inner->in[0])) {
-        return NOTHING;
+        return nothing;
     }
     if (pg_type_eq(pg_val_type(s->k, inner->in[0]), to)) {
         return inner->in[0];
@@ -423,12 +423,12 @@ static pg_val fold_cast(pg_simplify *s, pg_inst *i)
 static pg_val fold_negation(pg_simplify *s, pg_inst *i)
 {
     const pg_inst *inner = def_if(s, i->in[0], PG_OP_INEG);
-    return inner && !pg_val_is_const(s->k, inner->in[0]) ? inner->in[0] : NOTHING;
+    return inner && !pg_val_is_const(s->k, inner->in[0]) ? inner->in[0] : nothing;
 }
 
 static pg_val fold_abs(pg_simplify *s, pg_inst *i)
 {
-    return is_non_negative(s, i->in[0], 8) ? operand_value(s, i, i->in[0]) : NOTHING;
+    return is_non_negative(s, i->in[0], 8) ? operand_value(s, i, i->in[0]) : nothing;
 }
 
 static pg_val fold_addptr(pg_simplify *s, pg_inst *i)
@@ -436,13 +436,13 @@ static pg_val fold_addptr(pg_simplify *s, pg_inst *i)
     uint64_t x;
     return same_type(s, i->in[0], i->out[0]) && pg_simplify_const(s, i->in[1], &x) && x == 0
                ? i->in[0]
-               : NOTHING;
+               : nothing;
 }
 
 static const struct {
     uint16_t op;
     fold_rule rule;
-} RULES[] = {
+} rules[] = {
     {PG_OP_SPLAT, fold_splat},   {PG_OP_IOTA, fold_iota},      {PG_OP_BROADCAST, fold_shape},
     {PG_OP_EXPAND, fold_shape},  {PG_OP_RESHAPE, fold_shape},  {PG_OP_TRANSPOSE, fold_transpose},
     {PG_OP_IDIV, fold_division}, {PG_OP_UDIV, fold_division},  {PG_OP_IREM, fold_division},
@@ -455,16 +455,16 @@ static const struct {
 pg_val pg_simplify_fold(pg_simplify *s, pg_inst *i)
 {
     if (i->n_out != 1 || i->op == PG_OP_CONST) {
-        return NOTHING;
+        return nothing;
     }
     pg_val v = fold_constants(s, i);
     if (v.id == 0) {
         put_constant_right(s, i);
         v = fold_identity(s, i);
     }
-    for (size_t r = 0; r < PG_COUNT_OF(RULES) && v.id == 0; r++) {
-        if (RULES[r].op == i->op) {
-            v = RULES[r].rule(s, i);
+    for (size_t r = 0; r < PG_COUNT_OF(rules) && v.id == 0; r++) {
+        if (rules[r].op == i->op) {
+            v = rules[r].rule(s, i);
         }
     }
     return v;

@@ -9,14 +9,14 @@ enum { SCALAR, S64, S8, S16, S8X16, S16X8, S128, S8X1, S1X16, N_SHAPES };
 static const struct {
     const char *dims;
     uint32_t n;
-} SHAPES[N_SHAPES] = {{"", 1},        {"64x", 64},   {"8x", 8},   {"16x", 16},  {"8x16x", 128},
+} shapes[N_SHAPES] = {{"", 1},        {"64x", 64},   {"8x", 8},   {"16x", 16},  {"8x16x", 128},
                       {"16x8x", 128}, {"128x", 128}, {"8x1x", 8}, {"1x16x", 16}};
 
 /* Shape operations: operand shape, result shape, text. */
 static const struct {
     uint8_t from, to;
     const char *op, *attrs;
-} SHAPE_OPS[] = {
+} shape_ops[] = {
     {S8, S8X1, "expand", " [dim=1]"},
     {S16, S1X16, "expand", ""},
     {S8X1, S8X16, "broadcast", ""},
@@ -28,7 +28,7 @@ static const struct {
     {S16X8, S128, "reshape", ""},
     {S8X1, S8, "reshape", ""},
 };
-#define N_SHAPE_OPS (sizeof SHAPE_OPS / sizeof SHAPE_OPS[0])
+#define N_SHAPE_OPS (sizeof shape_ops / sizeof shape_ops[0])
 
 typedef struct gen_val {
     uint32_t name; /* %v<name> */
@@ -70,7 +70,7 @@ static void put_type(gen *g, uint32_t elem, uint32_t shape)
     if (shape == SCALAR) {
         pg_put(g->out, pg_elem_infos[elem].text);
     } else {
-        pg_putf(g->out, "tile<%s%s>", SHAPES[shape].dims, pg_elem_infos[elem].text);
+        pg_putf(g->out, "tile<%s%s>", shapes[shape].dims, pg_elem_infos[elem].text);
     }
 }
 
@@ -103,12 +103,12 @@ static gen_val end_def(gen *g, gen_val v, uint32_t elem, uint32_t shape)
 
 static void put_literal(gen *g, uint32_t elem)
 {
-    static const char *const FLOATS[] = {"0.0", "1.0", "-1.0", "0.5", "-0.0", "3.0", "-2.5"};
-    static const char *const INTS[] = {"0", "1", "-1", "2", "8", "7", "16", "-3"};
+    static const char *const float_choice[] = {"0.0", "1.0", "-1.0", "0.5", "-0.0", "3.0", "-2.5"};
+    static const char *const int_choice[] = {"0", "1", "-1", "2", "8", "7", "16", "-3"};
     if (is_float(elem)) {
-        pg_put(g->out, FLOATS[below(g, 7)]);
+        pg_put(g->out, float_choice[below(g, 7)]);
     } else {
-        pg_put(g->out, INTS[below(g, elem == PG_I1 ? 2 : 8)]);
+        pg_put(g->out, int_choice[below(g, elem == PG_I1 ? 2 : 8)]);
     }
 }
 
@@ -159,12 +159,26 @@ static gen_val make_cast(gen *g, uint32_t elem, uint32_t shape)
 {
     const uint32_t from = elem == PG_I1 ? PG_I32 : (uint32_t)pg_gen_elems[below(g, PG_GEN_N_ELEMS)];
     gen_val x;
-    if (!find(g, from, shape, &x)) {
+    if (from == elem || !find(g, from, shape, &x)) {
         return make_const(g, elem, shape);
     }
     gen_val v = begin_def(g);
     pg_putf(g->out, "%s %%v%u", below(g, 3) ? "cast" : "ucast", x.name);
     return end_def(g, v, elem, shape);
+}
+
+static gen_val make_load(gen *g, uint32_t elem, uint32_t shape);
+static gen_val linear_index(gen *g, uint32_t shape);
+
+static gen_val make_compare(gen *g, uint32_t shape)
+{
+    gen_val x;
+    if (!find(g, PG_I32, shape, &x)) {
+        x = make_load(g, PG_I32, shape);
+    }
+    gen_val v = begin_def(g);
+    pg_putf(g->out, "icmp %%v%u, %u [is=%s]", x.name, 1 + below(g, 40), below(g, 2) ? "lt" : "ge");
+    return end_def(g, v, PG_I1, shape);
 }
 
 static gen_val pick(gen *g, uint32_t elem, uint32_t shape)
@@ -175,6 +189,12 @@ static gen_val pick(gen *g, uint32_t elem, uint32_t shape)
     }
     if (shape != SCALAR && elem != PG_I1 && !is_float(elem) && below(g, 2)) {
         return make_iota(g, elem, shape);
+    }
+    if (elem == PG_I1 && below(g, 4)) {
+        return make_compare(g, shape);
+    }
+    if (elem != PG_I1 && below(g, 4)) {
+        return make_load(g, elem, shape);
     }
     if (shape != SCALAR && below(g, 3) == 0) {
         return make_splat(g, elem, shape);
@@ -209,15 +229,16 @@ static void put_pointer_type(gen *g, uint32_t elem, uint32_t shape)
     if (shape == SCALAR) {
         pg_putf(g->out, " : ptr<%s>\n", pg_elem_infos[elem].text);
     } else {
-        pg_putf(g->out, " : tile<%sptr<%s>>\n", SHAPES[shape].dims, pg_elem_infos[elem].text);
+        pg_putf(g->out, " : tile<%sptr<%s>>\n", shapes[shape].dims, pg_elem_infos[elem].text);
     }
 }
 
 static gen_val make_load(gen *g, uint32_t elem, uint32_t shape)
 {
-    const gen_val any =
-        below(g, 2) ? linear_index(g, shape == SCALAR ? S64 : shape) : pick(g, PG_I32, shape);
-    const gen_val x = shape == SCALAR ? pick(g, PG_I32, SCALAR) : any;
+    gen_val x;
+    if (!find(g, PG_I32, shape, &x) || (shape != SCALAR && below(g, 2))) {
+        x = linear_index(g, shape);
+    }
     gen_val v = begin_def(g);
     pg_putf(g->out, "and %%v%u, %u", x.name, PG_GEN_IN_N - 1);
     const gen_val index = end_def(g, v, PG_I32, shape);
@@ -243,10 +264,10 @@ static void make_store(gen *g, gen_val x, bool may_mask)
         x = end_def(g, v, PG_I8, x.shape);
     }
     const uint32_t at = g->stored[x.elem];
-    if (at + SHAPES[x.shape].n > PG_GEN_OUT_N) {
+    if (at + shapes[x.shape].n > PG_GEN_OUT_N) {
         return;
     }
-    g->stored[x.elem] += SHAPES[x.shape].n;
+    g->stored[x.elem] += shapes[x.shape].n;
     gen_val p = begin_def(g);
     pg_putf(g->out, "addptr %%y_%s, %u : ptr<%s>\n", pg_elem_infos[x.elem].text, at,
             pg_elem_infos[x.elem].text);
@@ -272,16 +293,16 @@ static void make_store(gen *g, gen_val x, bool may_mask)
 
 static uint32_t random_elem(gen *g, bool is_int)
 {
-    static const uint8_t INTS[] = {PG_I32, PG_I32, PG_I64, PG_I16, PG_I8, PG_I1};
-    static const uint8_t FLOATS[] = {PG_F32, PG_F32, PG_F16, PG_BF16};
-    return is_int ? INTS[below(g, 6)] : FLOATS[below(g, 4)];
+    static const uint8_t int_choice[] = {PG_I32, PG_I32, PG_I64, PG_I16, PG_I8, PG_I1};
+    static const uint8_t float_choice[] = {PG_F32, PG_F32, PG_F16, PG_BF16};
+    return is_int ? int_choice[below(g, 6)] : float_choice[below(g, 4)];
 }
 
 static uint32_t random_shape(gen *g)
 {
-    static const uint8_t LIKELY[] = {SCALAR, SCALAR, S64, S64, S8X16, S8X16,
+    static const uint8_t likely[] = {SCALAR, SCALAR, S64, S64, S8X16, S8X16,
                                      S16X8,  S128,   S8,  S16, S8X1,  S1X16};
-    return LIKELY[below(g, 12)];
+    return likely[below(g, 12)];
 }
 
 static bool is_division(uint32_t op)
@@ -320,7 +341,7 @@ static void make_division(gen *g, uint32_t op, uint32_t elem, uint32_t shape)
 /* Operands of the classes T, X and M; at least one is no literal. */
 static void make_elementwise(gen *g, uint32_t op)
 {
-    static const char *const RELATIONS[] = {"eq", "ne", "lt", "le", "gt", "ge"};
+    static const char *const relations[] = {"eq", "ne", "lt", "le", "gt", "ge"};
     const pg_op_info *info = &pg_op_infos[op];
     const bool is_int = info->res == PG_R_INT || op == PG_OP_ICMP || op == PG_OP_UCMP ||
                         (op == PG_OP_SELECT && below(g, 2));
@@ -356,7 +377,7 @@ static void make_elementwise(gen *g, uint32_t op)
         }
     }
     if (info->res == PG_R_CMP) {
-        pg_putf(g->out, " [is=%s]", RELATIONS[below(g, 6)]);
+        pg_putf(g->out, " [is=%s]", relations[below(g, 6)]);
         elem = PG_I1;
     }
     (void)end_def(g, v, elem, shape);
@@ -383,10 +404,10 @@ static void make_shape_op(gen *g)
 {
     const uint32_t row = below(g, N_SHAPE_OPS);
     const uint32_t elem = random_elem(g, below(g, 2) != 0);
-    const gen_val x = pick(g, elem, SHAPE_OPS[row].from);
+    const gen_val x = pick(g, elem, shape_ops[row].from);
     gen_val v = begin_def(g);
-    pg_putf(g->out, "%s %%v%u%s", SHAPE_OPS[row].op, x.name, SHAPE_OPS[row].attrs);
-    (void)end_def(g, v, elem, SHAPE_OPS[row].to);
+    pg_putf(g->out, "%s %%v%u%s", shape_ops[row].op, x.name, shape_ops[row].attrs);
+    (void)end_def(g, v, elem, shape_ops[row].to);
 }
 
 /* ---- regions -----------------------------------------------------------------------------------
@@ -431,7 +452,7 @@ static void close_region(gen *g, const gen_val *like, uint32_t n, uint32_t n_val
 
 static void make_for(gen *g)
 {
-    static const char *const BOUNDS[] = {"0 to 3 step 1", "0 to 1 step 1",  "2 to 2 step 1",
+    static const char *const bounds[] = {"0 to 3 step 1", "0 to 1 step 1",  "2 to 2 step 1",
                                          "1 to 8 step 3", "0 to %s step 1", "-2 to 2 step 2"};
     const uint32_t n = below(g, 4);
     gen_val init[3] = {{0}}, res[3] = {{0}}, arg[3] = {{0}};
@@ -445,7 +466,7 @@ static void make_for(gen *g)
     const uint32_t iv = g->n_names++;
     begin_line(g);
     put_names(g, res, n);
-    pg_putf(g->out, "%sfor %%v%u in %s", n ? " = " : "", iv, BOUNDS[below(g, 6)]);
+    pg_putf(g->out, "%sfor %%v%u in %s", n ? " = " : "", iv, bounds[below(g, 6)]);
     for (uint32_t j = 0; j < n; j++) {
         pg_putf(g->out, "%s%%v%u = %%v%u", j ? ", " : " carry (", arg[j].name, init[j].name);
     }

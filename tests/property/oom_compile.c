@@ -137,7 +137,7 @@ static char *read_file(const char *path, size_t *size)
 
 int main(int argc, char **argv)
 {
-    static const char *const KERNELS[] = {"add", "gelu", "silu_mul"};
+    static const char *const library_kernels[] = {"add", "gelu", "silu_mul"};
     uint32_t tally[2] = {0};
     for (int i = 1; i < argc; i++) {
         subject s = {.name = argv[i]};
@@ -147,8 +147,8 @@ int main(int argc, char **argv)
         check_subject(&s, tally);
         free(text);
     }
-    for (size_t i = 0; i < sizeof KERNELS / sizeof KERNELS[0]; i++) {
-        check_subject(&(subject){.name = KERNELS[i], .kernel = KERNELS[i]}, tally);
+    for (size_t i = 0; i < sizeof library_kernels / sizeof library_kernels[0]; i++) {
+        check_subject(&(subject){.name = library_kernels[i], .kernel = library_kernels[i]}, tally);
     }
     (void)printf("%u passed, %u failed\n", tally[0], tally[1]);
     return tally[1] ? 1 : 0;

@@ -11,69 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ir/interp.h"
 #include "sched/pass.h"
-#include "tests/property/gen.h"
+#include "tests/property/data.h"
 
-static const char *const LISTS[] = {"simplify", "layouts", "simplify,layouts,simplify"};
-
-typedef struct arrays {
-    unsigned char *data[2 * PG_GEN_N_ELEMS], *poison[2 * PG_GEN_N_ELEMS];
-    size_t size[2 * PG_GEN_N_ELEMS];
-    pg_interp_arg args[2 * PG_GEN_N_ELEMS + 1];
-} arrays;
+static const char *const pass_lists[] = {"simplify", "layouts", "simplify,layouts,simplify"};
 
 typedef enum verdict { PASSED, FAILED, SKIPPED } verdict;
-
-static void arrays_fill(arrays *a, uint64_t seed)
-{
-    uint64_t state = seed;
-    for (uint32_t i = 0; i < 2 * PG_GEN_N_ELEMS; i++) {
-        const pg_elem e = pg_gen_elems[i / 2];
-        const size_t size = pg_elem_infos[e].bits / 8;
-        a->size[i] = size * (i % 2 ? PG_GEN_OUT_N : PG_GEN_IN_N);
-        a->data[i] = a->data[i] ? a->data[i] : calloc(a->size[i], 1);
-        a->poison[i] = a->poison[i] ? a->poison[i] : calloc(a->size[i], 1);
-        if (!a->data[i] || !a->poison[i]) {
-            exit(2);
-        }
-        memset(a->data[i], 0, a->size[i]);
-        memset(a->poison[i], i % 2, a->size[i]);
-        for (size_t j = 0; i % 2 == 0 && j < a->size[i] / size; j++) {
-            uint64_t bits = pg_gen_random(&state);
-            const double x = (double)(int64_t)(bits % 4001) / 400.0 - 5.0;
-            if (e == PG_F32 && bits >> 61) { /* mostly ordinary numbers, some of any pattern */
-                bits = pg_f32_bits((float)x);
-            } else if (e == PG_F16 && bits >> 61) {
-                bits = pg_f64_to_f16(x);
-            } else if (e == PG_BF16 && bits >> 61) {
-                bits = pg_f64_to_bf16(x);
-            }
-            memcpy(a->data[i] + j * size, &bits, size);
-        }
-        a->args[i].array = (pg_interp_array){a->data[i], a->size[i], a->poison[i]};
-    }
-    a->args[2 * PG_GEN_N_ELEMS].bits = 3;
-}
-
-static bool arrays_equal(const arrays *a, const arrays *b)
-{
-    for (uint32_t i = 0; i < 2 * PG_GEN_N_ELEMS; i++) {
-        if (memcmp(a->data[i], b->data[i], a->size[i]) != 0 ||
-            memcmp(a->poison[i], b->poison[i], a->size[i]) != 0) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static void arrays_free(arrays *a)
-{
-    for (uint32_t i = 0; i < 2 * PG_GEN_N_ELEMS; i++) {
-        free(a->data[i]);
-        free(a->poison[i]);
-    }
-}
 
 /* One program's objects. */
 typedef struct subject {
@@ -116,12 +59,11 @@ static verdict fail(const subject *s, uint64_t seed, const char *what)
     return FAILED;
 }
 
-static bool run(subject *s, arrays *out, uint64_t seed)
+static bool run(subject *s, pg_data *out, uint64_t seed)
 {
     const pg_interp_options opt = {.grid = {1, 1, 1}, .seed = seed};
-    arrays_fill(out, seed);
-    return pg_interp_run(s->m->kernels, out->args, 2 * PG_GEN_N_ELEMS + 1, &opt, &s->diags) ==
-           PG_OK;
+    pg_data_fill(out, seed);
+    return pg_interp_run(s->m->kernels, out->args, PG_DATA_N + 1, &opt, &s->diags) == PG_OK;
 }
 
 static bool has_layout_limit(const pg_diags *d)
@@ -134,7 +76,7 @@ static bool has_layout_limit(const pg_diags *d)
     return false;
 }
 
-static verdict check_list(pg_str program, const arrays *want, arrays *got, uint64_t seed,
+static verdict check_list(pg_str program, const pg_data *want, pg_data *got, uint64_t seed,
                           const char *list)
 {
     subject s;
@@ -153,7 +95,7 @@ static verdict check_list(pg_str program, const arrays *want, arrays *got, uint6
         v = has_layout_limit(&s.diags) ? SKIPPED : fail(&s, seed, what);
     } else if (!run(&s, got, seed)) {
         v = fail(&s, seed, what);
-    } else if (!arrays_equal(want, got)) {
+    } else if (!pg_data_equal(want, got)) {
         (void)snprintf(what, sizeof what, "passes %s change the result", list);
         v = fail(&s, seed, what);
     }
@@ -162,7 +104,7 @@ static verdict check_list(pg_str program, const arrays *want, arrays *got, uint6
 }
 
 /* Counts into tally[verdict]. */
-static void check_program(pg_str program, uint64_t seed, arrays *want, arrays *got,
+static void check_program(pg_str program, uint64_t seed, pg_data *want, pg_data *got,
                           uint32_t tally[3])
 {
     subject s;
@@ -189,8 +131,8 @@ static void check_program(pg_str program, uint64_t seed, arrays *want, arrays *g
     }
     tally[v]++;
     subject_end(&s);
-    for (size_t i = 0; v == PASSED && i < PG_COUNT_OF(LISTS); i++) {
-        tally[check_list(program, want, got, seed, LISTS[i])]++;
+    for (size_t i = 0; v == PASSED && i < PG_COUNT_OF(pass_lists); i++) {
+        tally[check_list(program, want, got, seed, pass_lists[i])]++;
     }
 }
 
@@ -199,7 +141,7 @@ int main(int argc, char **argv)
     const bool is_print = argc == 3 && strcmp(argv[1], "--print") == 0;
     const uint64_t first = argc == 3 && !is_print ? strtoull(argv[1], NULL, 10) : 1;
     const uint64_t n = argc == 3 && !is_print ? strtoull(argv[2], NULL, 10) : 300;
-    arrays want = {0}, got = {0};
+    pg_data want = {0}, got = {0};
     uint32_t tally[3] = {0};
     pg_strbuf text;
     pg_strbuf_init(&text, pg_alloc_default());
@@ -216,8 +158,8 @@ int main(int argc, char **argv)
         check_program(pg_strbuf_str(&text), seed, &want, &got, tally);
     }
     pg_strbuf_fini(&text);
-    arrays_free(&want);
-    arrays_free(&got);
+    pg_data_free(&want);
+    pg_data_free(&got);
     (void)printf("%u passed, %u failed, %u skipped\n", tally[PASSED], tally[FAILED],
                  tally[SKIPPED]);
     return tally[FAILED] ? 1 : 0;

@@ -1,0 +1,180 @@
+/* The pass manager: lists of passes, stopping, printing, statistics, messages. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "sched/pass.h"
+
+static const char program[] =
+    "ptir 1\nmodule sm_80\n\nkernel @k(%y: ptr<i32> [out, shape=(64)]) "
+    "[warps=2] {\n  %i = iota : tile<64xi32>\n  %z = iadd %i, 0 : tile<64xi32>\n"
+    "  %p = addptr %y, %z : tile<64xptr<i32>>\n  store %p, %i\n  return\n}\n";
+
+typedef struct fixture {
+    pg_ctx ctx;
+    pg_arena arena;
+    pg_diags diags;
+    pg_module *m;
+    pg_strbuf text; /* what the sink got */
+    pg_pass_stat *stats;
+    uint32_t n_stats;
+    bool stopped;
+} fixture;
+
+static void sink_write(void *user, const char *bytes, size_t n)
+{
+    pg_put_str(user, (pg_str){bytes, n});
+}
+
+static uint64_t clock_tick(void *user)
+{
+    uint64_t *now = user;
+    return *now += 5;
+}
+
+static pg_status run(fixture *f, pg_pass_options opt)
+{
+    memset(f, 0, sizeof *f);
+    cr_assert_eq(pg_ctx_init(&f->ctx, pg_alloc_default()), PG_OK);
+    pg_arena_init(&f->arena, pg_alloc_default());
+    pg_diags_init(&f->diags, &f->arena, pg_alloc_default());
+    pg_strbuf_init(&f->text, pg_alloc_default());
+    cr_assert_eq(pg_parse(&f->ctx, pg_str_of(program), &f->diags, &f->m), PG_OK);
+    cr_assert_eq(pg_verify(f->m, 0), PG_OK);
+    opt.sink = (pg_sink){&f->text, sink_write};
+    return pg_passes_run(f->m, &opt, &f->arena, &f->m, &f->stats, &f->n_stats, &f->stopped);
+}
+
+static void end(fixture *f)
+{
+    pg_module_destroy(f->m);
+    pg_strbuf_fini(&f->text);
+    pg_arena_fini(&f->arena);
+    pg_ctx_fini(&f->ctx);
+}
+
+static pg_pass_options list(const char *passes)
+{
+    return (pg_pass_options){.passes = pg_str_of(passes), .pass_limit = UINT32_MAX};
+}
+
+Test(passes, default_pipeline_gives_layouts)
+{
+    fixture f;
+    cr_assert_eq(run(&f, list("")), PG_OK);
+    cr_assert_eq(f.n_stats, 3u);
+    cr_assert(f.stats[0].changed);
+    cr_assert_eq(f.stats[0].n_insts_before, 5u);
+    cr_assert_eq(f.stats[0].n_insts_after, 4u);
+    cr_assert_eq(f.m->props, (uint32_t)PG_PROP_LAID_OUT);
+    cr_assert_not(f.stopped);
+    end(&f);
+}
+
+Test(passes, all_checks_hold)
+{
+    fixture f;
+    pg_pass_options opt = list("");
+    opt.verify = PG_VERIFY_EACH;
+    opt.checks = PG_CHECK_ROUNDTRIP | PG_CHECK_CLONE | PG_CHECK_TWICE;
+    cr_assert_eq(run(&f, opt), PG_OK);
+    cr_assert_eq(f.m->props, (uint32_t)PG_PROP_LAID_OUT);
+    end(&f);
+}
+
+Test(passes, none_runs_none)
+{
+    fixture f;
+    cr_assert_eq(run(&f, list("none")), PG_OK);
+    cr_assert_eq(f.n_stats, 0u);
+    end(&f);
+}
+
+Test(passes, stop_after_and_limit)
+{
+    fixture f;
+    pg_pass_options opt = list("");
+    opt.stop_after = PG_STR("layouts");
+    cr_assert_eq(run(&f, opt), PG_OK);
+    cr_assert_eq(f.n_stats, 2u);
+    cr_assert(f.stopped);
+    end(&f);
+    opt = list("");
+    opt.pass_limit = 1;
+    cr_assert_eq(run(&f, opt), PG_OK);
+    cr_assert_eq(f.n_stats, 1u);
+    cr_assert(f.stopped);
+    end(&f);
+}
+
+Test(passes, print_after_changed_prints_only_then)
+{
+    fixture f;
+    pg_pass_options opt = list("simplify,simplify");
+    opt.print_after = PG_STR("changed");
+    cr_assert_eq(run(&f, opt), PG_OK);
+    const char *first = strstr(f.text.ptr, "// after simplify\n");
+    cr_assert_not_null(first);
+    cr_assert_null(strstr(first + 1, "// after simplify"));
+    end(&f);
+}
+
+Test(passes, explain_speaks_of_layouts)
+{
+    fixture f;
+    pg_pass_options opt = list("layouts");
+    opt.explain = PG_STR("registers,layouts");
+    cr_assert_eq(run(&f, opt), PG_OK);
+    cr_assert_not_null(strstr(f.text.ptr, "layouts: @k: line 8: store"), "%s", f.text.ptr);
+    end(&f);
+}
+
+Test(passes, times_come_from_the_callers_clock)
+{
+    fixture f;
+    uint64_t now = 0;
+    pg_pass_options opt = list("simplify");
+    opt.clock_ns = clock_tick;
+    opt.clock_user = &now;
+    cr_assert_eq(run(&f, opt), PG_OK);
+    cr_assert_eq(f.stats[0].ns, 5u);
+    end(&f);
+}
+
+static void expect_error(const char *passes, pg_diag_id id)
+{
+    fixture f;
+    cr_assert_eq(run(&f, list(passes)), PG_E_MISUSE, "%s", passes);
+    cr_assert_eq(f.diags.at[0].id, id, "%s", passes);
+    end(&f);
+}
+
+Test(passes, bad_lists_are_misuse)
+{
+    expect_error("simplify,nothing", PG_D_PASS_UNKNOWN);
+    expect_error("simplify,,layouts", PG_D_PASS_UNKNOWN);
+    expect_error("simplify[", PG_D_PASS_SYNTAX);
+    expect_error("simplify[x]", PG_D_PASS_SYNTAX);
+    expect_error("simplify[x=y]", PG_D_PASS_SYNTAX);
+}
+
+Test(passes, options_reach_the_pass)
+{
+    pg_pass_options opt = {0};
+    pg_pass_env env = {.options = &opt, .args = PG_STR("a=1, bb=-20")};
+    cr_assert_eq(pg_pass_arg(&env, "a", 7), 1);
+    cr_assert_eq(pg_pass_arg(&env, "bb", 7), -20);
+    cr_assert_eq(pg_pass_arg(&env, "b", 7), 7);
+}
+
+Test(passes, unknown_names_in_options)
+{
+    fixture f;
+    pg_pass_options opt = list("simplify");
+    opt.stop_after = PG_STR("nothing");
+    cr_assert_eq(run(&f, opt), PG_E_MISUSE);
+    end(&f);
+    opt = list("simplify");
+    opt.print_after = PG_STR("nothing");
+    cr_assert_eq(run(&f, opt), PG_E_MISUSE);
+    end(&f);
+}
