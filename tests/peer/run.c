@@ -1,0 +1,291 @@
+/* run.c: compiles each peer program to PTX with nvcc (cached by time in the build directory), runs it on the
+ * executor with several seeds and host threads, and compares with the same program compiled for the host.
+ *
+ *     peer_run SOURCE_DIR CACHE_DIR [NAME...]
+ * Exit: 0 all equal, 1 not, 77 no nvcc (PTXGEN_NVCC, else PATH). */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PEER_NAME none
+#include "tests/peer/peer.h"
+#include "tools/exec/ptxexec.h"
+
+typedef void (*peer_host)(const u32 *in, u32 *out, u32 n_in, u32 n_out);
+typedef struct peer {
+    const char *name;
+    const peer_config *config;
+    peer_host host;
+} peer;
+
+#define PEER_PROGRAM(name)                                                                         \
+    extern const peer_config peer_config_##name;                                                   \
+    void peer_host_##name(const u32 *in, u32 *out, u32 n_in, u32 n_out);
+#include "peer_programs.def"
+#undef PEER_PROGRAM
+
+static const peer peers[] = {
+#define PEER_PROGRAM(name) {#name, &peer_config_##name, peer_host_##name},
+#include "peer_programs.def"
+#undef PEER_PROGRAM
+};
+
+enum { N_PEERS = sizeof peers / sizeof peers[0], N_JOBS = 2 };
+
+/* sm_90 code differs where the compiler knows more instructions; a third of the programs tells. */
+static const char *const archs[] = {"sm_80", "sm_90"};
+
+/* ---- nvcc ------------------------------------------------------------------------------------------ */
+
+static bool has_nvcc(const char *nvcc)
+{
+    if (strchr(nvcc, '/') != NULL) {
+        return access(nvcc, X_OK) == 0;
+    }
+    char paths[8192];
+    const char *path = getenv("PATH");
+    if (path == NULL || strlen(path) >= sizeof paths) {
+        return false;
+    }
+    strcpy(paths, path);
+    char *rest = NULL;
+    for (char *dir = strtok_r(paths, ":", &rest); dir != NULL; dir = strtok_r(NULL, ":", &rest)) {
+        char file[4096];
+        (void)snprintf(file, sizeof file, "%s/%s", dir, nvcc);
+        if (access(file, X_OK) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_newer(const char *a, const char *b)
+{
+    struct stat x;
+    struct stat y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_mtime > y.st_mtime;
+}
+
+static pid_t start_nvcc(const char *nvcc, const char *arch, const char *source, const char *out)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        char option[32];
+        (void)snprintf(option, sizeof option, "-arch=%s", arch);
+        execlp(nvcc, nvcc, "-ptx", option, "-O3", "-fmad=false", "-w", "-o", out, source, (char *)NULL);
+        _exit(127);
+    }
+    return child;
+}
+
+static void compile_all(const char *nvcc, const char *source_dir, const char *cache_dir)
+{
+    uint32_t n_running = 0;
+    for (uint32_t k = 0; k < N_PEERS * 2; k++) {
+        char source[4096];
+        char header[4096];
+        char out[4096];
+        const char *arch = archs[k % 2];
+        if (k % 2 == 1 && k / 2 % 3 != 0) {
+            continue;
+        }
+        (void)snprintf(source, sizeof source, "%s/%s.cu", source_dir, peers[k / 2].name);
+        (void)snprintf(header, sizeof header, "%s/peer.h", source_dir);
+        (void)snprintf(out, sizeof out, "%s/%s.%s.ptx", cache_dir, peers[k / 2].name, arch);
+        if (is_newer(out, source) && is_newer(out, header)) {
+            continue;
+        }
+        if (n_running == N_JOBS) {
+            (void)wait(NULL);
+            n_running--;
+        }
+        n_running += start_nvcc(nvcc, arch, source, out) > 0 ? 1 : 0;
+    }
+    while (n_running > 0) {
+        (void)wait(NULL);
+        n_running--;
+    }
+}
+
+static char *read_file(const char *path, size_t *out_size)
+{
+    FILE *f = fopen(path, "rb");
+    if (f == NULL) {
+        return NULL;
+    }
+    size_t cap = 1 << 20;
+    char *text = malloc(cap);
+    *out_size = text != NULL ? fread(text, 1, cap, f) : 0;
+    (void)fclose(f);
+    return text;
+}
+
+/* ---- running ------------------------------------------------------------------------------------------ */
+
+static void fill(const peer_config *c, u32 *in)
+{
+    u64 s = 88172645463325252ull;
+    for (u32 i = 0; i < c->n_in; i++) {
+        s ^= s << 13;
+        s ^= s >> 7;
+        s ^= s << 17;
+        u32 x = (u32)(s >> 24);
+        float f = (float)(s32)x * (1.0f / 268435456.0f) + (x & 1023) * 0.001f;
+        in[i] = c->input == PEER_BITS ? x : c->input == PEER_SMALL ? x % 1000 + 1 : float_bits(f);
+    }
+}
+
+typedef struct run {
+    ptxexec_module *m;
+    const peer_config *c;
+    const u32 *in;
+    u32 *out;
+    uint64_t seed;
+    uint32_t threads;
+} run;
+
+static bool show_faults(ptxexec_report *r)
+{
+    for (size_t k = 0; k < ptxexec_report_diag_count(r); k++) {
+        fprintf(stderr, "  %s\n", ptxexec_report_diag(r, k).message);
+    }
+    for (size_t k = 0; k < ptxexec_report_fault_count(r); k++) {
+        ptxexec_fault f = ptxexec_report_fault(r, k);
+        fprintf(stderr, "  line %u:%u: %s: %s (warp %u lane %u)\n", f.at.line, f.at.column,
+                ptxexec_fault_kind_text(f.kind), f.message, f.at.warp, f.at.lane);
+    }
+    return false;
+}
+
+static bool run_once(const run *x)
+{
+    const peer_config *c = x->c;
+    ptxexec_device *d = NULL;
+    ptxexec_report *r = NULL;
+    uint64_t a = 0;
+    uint64_t b = 0;
+    bool is_ok = ptxexec_device_create(NULL, &d) == PTXEXEC_OK &&
+                 ptxexec_device_alloc(d, c->n_in * 4, PTXEXEC_FILL_POISON, "in", &a) == PTXEXEC_OK &&
+                 ptxexec_device_alloc(d, c->n_out * 4, PTXEXEC_FILL_ZERO, "out", &b) == PTXEXEC_OK &&
+                 ptxexec_device_write(d, a, x->in, c->n_in * 4) == PTXEXEC_OK;
+    struct {
+        uint64_t in, out;
+        u32 n_in, n_out;
+    } params = {a, b, c->n_in, c->n_out};
+    ptxexec_launch_options o = {.struct_size = sizeof o,
+                                .grid = {c->grid, 1, 1},
+                                .block = {c->block, 1, 1},
+                                .dynamic_shared = 512,
+                                .params = &params,
+                                .params_size = sizeof params,
+                                .seed = x->seed,
+                                .max_steps = 20000000,
+                                .host_threads = x->threads};
+    is_ok = is_ok && (ptxexec_launch(d, x->m, &o, &r) == PTXEXEC_OK || (r != NULL && show_faults(r)));
+    uint64_t n_poison = 0;
+    is_ok = is_ok && ptxexec_device_read(d, b, x->out, c->n_out * 4, &n_poison, NULL) == PTXEXEC_OK && n_poison == 0;
+    ptxexec_report_destroy(r);
+    ptxexec_device_destroy(d);
+    return is_ok;
+}
+
+static bool compare(const peer *p, const u32 *got, const u32 *want)
+{
+    for (u32 i = 0; i < p->config->n_out; i++) {
+        if (got[i] != want[i]) {
+            fprintf(stderr, "  out[%u] is 0x%08x, expected 0x%08x\n", i, got[i], want[i]);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool run_module(const peer *p, ptxexec_module *m)
+{
+    const peer_config *c = p->config;
+    u32 *in = calloc(c->n_in + 1, 4);
+    u32 *out = calloc(c->n_out + 1, 4);
+    u32 *want = calloc(c->n_out + 1, 4);
+    bool is_ok = in != NULL && out != NULL && want != NULL;
+    if (is_ok) {
+        fill(c, in);
+        p->host(in, want, c->n_in, c->n_out);
+    }
+    for (uint32_t k = 0; k < 4 && is_ok; k++) {
+        run x = {.m = m, .c = c, .in = in, .out = out, .seed = k, .threads = k == 3 ? 2 : 1};
+        is_ok = run_once(&x) && compare(p, out, want);
+    }
+    free(in);
+    free(out);
+    free(want);
+    return is_ok;
+}
+
+static bool run_peer(const peer *p, const char *path)
+{
+    size_t size = 0;
+    char *text = read_file(path, &size);
+    ptxexec_module *m = NULL;
+    if (text == NULL) {
+        fprintf(stderr, "  nvcc made no PTX\n");
+        return false;
+    }
+    bool is_ok = ptxexec_module_load(NULL, text, size, &m) == PTXEXEC_OK;
+    for (size_t k = 0; m != NULL && k < ptxexec_module_diag_count(m); k++) {
+        ptxexec_diag d = ptxexec_module_diag(m, k);
+        fprintf(stderr, "  line %u:%u: PG%u %s\n", d.line, d.column, d.number, d.message);
+    }
+    is_ok = is_ok && run_module(p, m);
+    ptxexec_module_destroy(m);
+    free(text);
+    return is_ok;
+}
+
+static bool is_wanted(const char *name, int argc, char **argv)
+{
+    bool is_found = argc <= 3;
+    for (int k = 3; k < argc; k++) {
+        is_found = is_found || strcmp(argv[k], name) == 0;
+    }
+    return is_found;
+}
+
+int main(int argc, char **argv)
+{
+    const char *nvcc = getenv("PTXGEN_NVCC");
+    nvcc = nvcc != NULL && nvcc[0] != 0 ? nvcc : "nvcc";
+    if (argc < 3) {
+        fprintf(stderr, "usage: peer_run SOURCE_DIR CACHE_DIR [NAME...]\n");
+        return 2;
+    }
+    if (!has_nvcc(nvcc)) {
+        printf("skipped: no nvcc (set PTXGEN_NVCC or PATH)\n");
+        return 77;
+    }
+    if (mkdir(argv[2], 0777) != 0 && errno != EEXIST) {
+        fprintf(stderr, "cannot make %s\n", argv[2]);
+        return 1;
+    }
+    compile_all(nvcc, argv[1], argv[2]);
+    uint32_t n_passed = 0;
+    uint32_t n_failed = 0;
+    for (uint32_t k = 0; k < N_PEERS * 2; k++) {
+        char path[4096];
+        if ((k % 2 == 1 && k / 2 % 3 != 0) || !is_wanted(peers[k / 2].name, argc, argv)) {
+            continue;
+        }
+        (void)snprintf(path, sizeof path, "%s/%s.%s.ptx", argv[2], peers[k / 2].name, archs[k % 2]);
+        if (run_peer(&peers[k / 2], path)) {
+            n_passed++;
+        } else {
+            fprintf(stderr, "FAILED %s (%s)\n", peers[k / 2].name, path);
+            n_failed++;
+        }
+    }
+    printf("%u passed, %u failed\n", n_passed, n_failed);
+    return n_failed == 0 ? 0 : 1;
+}
