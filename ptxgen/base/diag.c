@@ -22,8 +22,10 @@ static void keep(pg_diags *d, const pg_diag *diag)
     bool is_error = diag->severity == PG_SEV_ERROR;
     uint32_t n_class =
         is_error ? d->n_errors : d->n - (n_errors_kept < d->n ? n_errors_kept : d->n);
-    if (n_class >= PG_MAX_DIAGS || (d->n == d->cap && !pg_vec_grow(d->arena, (void **)&d->at, d->n,
-                                                                   &d->cap, 1, sizeof *d->at))) {
+    if (n_class < PG_MAX_DIAGS) {
+        d->at = pg_vec_grow(d->arena, d->at, d->n, &d->cap, 1, sizeof *d->at);
+    }
+    if (n_class >= PG_MAX_DIAGS || d->n == d->cap) {
         d->n_dropped++;
         return;
     }

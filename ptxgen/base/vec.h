@@ -16,12 +16,16 @@
         uint32_t n, cap; \
     }
 
-/* Makes room for `more` further items; false when out of memory or beyond 2^31 items. */
-bool pg_vec_grow(pg_arena *a, void **at, uint32_t n, uint32_t *cap, uint32_t more,
-                 size_t item_size);
+/* Storage with room for `more` further items: a new block with the n items copied, *cap raised; or,
+ * out of memory or beyond 2^31 items, `at` as it was. Gives the block back instead of storing it
+ * through a void **, which would break the aliasing rules. */
+void *pg_vec_grow(pg_arena *a, void *at, uint32_t n, uint32_t *cap, uint32_t more,
+                  size_t item_size);
 
-#define pg_vec_reserve(arena, v, more) \
-    pg_vec_grow((arena), (void **)&(v)->at, (v)->n, &(v)->cap, (more), sizeof *(v)->at)
+/* True if there is room for `more` items now. */
+#define pg_vec_reserve(arena, v, more)                                                    \
+    ((v)->at = pg_vec_grow((arena), (v)->at, (v)->n, &(v)->cap, (more), sizeof *(v)->at), \
+     (v)->cap >= (v)->n && (v)->cap - (v)->n >= (more))
 /* True on success. Evaluates `item` once. */
 #define pg_vec_push(arena, v, item)                                                          \
     (((v)->n < (v)->cap || pg_vec_reserve(arena, v, 1)) ? ((v)->at[(v)->n++] = (item), true) \
