@@ -83,8 +83,8 @@ def check_guard(name):
 
 def rows(body):
     """(line, macro, columns) for each NAME(...) that starts a line of a table."""
-    code = re.sub(r"/\*.*?\*/", lambda m: re.sub(r"[^\n]", " ", m.group(0)), body, flags=re.S)
-    code = re.sub(r"//[^\n]*", "", code)
+    code = re.sub(r'("(?:[^"\\\n]|\\.)*")|/\*.*?\*/|//[^\n]*',
+                  lambda m: m.group(1) or re.sub(r"[^\n]", " ", m.group(0)), body, flags=re.S)
     for m in re.finditer(r"^([A-Z][A-Z0-9_]*)\(", code, re.M):
         depth, columns, i, in_string, empty = 1, 1, m.end(), False, True
         while i < len(code) and depth:
