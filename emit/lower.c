@@ -1,0 +1,344 @@
+/* lower.c: the entry of the lowering: module, kernels, parameters, directives, regions. */
+#include <string.h>
+
+#include "emit/lower_int.h"
+
+typedef void lower_fn(pg_lw *c, const pg_inst *i);
+static lower_fn *const lower_fns[PG_OP_COUNT] = {
+#define OP(id, ...) [PG_OP_##id] = pg_lower_##id,
+#include "ir/ops.def"
+};
+
+void pg_lw_region(pg_lw *c, const pg_region *r)
+{
+    c->yield = NULL;
+    pg_foreach_inst (i, r) {
+        if (pg_lw_failed(c)) {
+            return;
+        }
+        c->b.loc = i->loc;
+        lower_fns[i->op](c, i);
+    }
+}
+
+/* Views, loops and their values come later; what follows from layouts and buffers alone is made
+ * here, outside all loops. */
+static void prepare_one(pg_lw *c, const pg_inst *i)
+{
+    switch ((pg_op)i->op) {
+    case PG_OP_IOTA: {
+        const pg_lw_layout *l = pg_lw_layout_of(c, i, pg_val_type(c->k, i->out[0]));
+        uint32_t d = (uint32_t)pg_attr_int(&i->attrs, PG_A_DIM, 0);
+        if (l != NULL && d < l->l.rank) {
+            pg_lw_coords(c, l, d, NULL);
+        }
+        break;
+    }
+    case PG_OP_STORE: {
+        bool is_tile = pg_val_info(c->k, i->in[0])->kind == PG_TY_TILE;
+        const pg_lw_layout *l = is_tile ? pg_lw_layout_of(c, i, pg_val_type(c->k, i->in[0])) : NULL;
+        if (l != NULL) {
+            pg_lw_replica_guard(c, l);
+        } else if (!is_tile && !c->is_elected) {
+            pg_lw_thread_is_0(c);
+        }
+        break;
+    }
+    case PG_OP_BUF_LOAD:
+    case PG_OP_BUF_STORE: pg_lw_prepare_buf(c, i); break;
+    case PG_OP_RING_PRIME:
+    case PG_OP_BAR_ARRIVE:
+        if (pg_attr_int(&i->attrs, PG_A_PER, PG_PER_THREAD) == PG_PER_WARP && !c->is_elected) {
+            pg_lw_lane_is_0(c);
+        }
+        break;
+    case PG_OP_MMA_ASYNC: pg_lw_prepare_mma(c, i); break;
+    case PG_OP_TMA_LOAD:
+    case PG_OP_TMA_STORE: {
+        const pg_lv *desc = pg_lw_in(c, i, 0);
+        if (desc->kind == PG_LV_DESC) {
+            pg_lw_desc_addr(c, desc);
+        }
+        break;
+    }
+    default: break;
+    }
+}
+
+/* Partitions prepare their own. */
+void pg_lw_prepare(pg_lw *c, const pg_region *r)
+{
+    pg_foreach_inst (i, r) {
+        bool was_elected = c->is_elected;
+        if (pg_lw_failed(c)) {
+            return;
+        }
+        prepare_one(c, i);
+        c->is_elected = was_elected || i->op == PG_OP_ELECT;
+        for (uint32_t n = 0; n < i->n_regions && i->op != PG_OP_PARTITION; n++) {
+            pg_lw_prepare(c, i->regions[n]);
+        }
+        c->is_elected = was_elected;
+    }
+}
+
+/* ---- parameters ------------------------------------------------------------------------------ */
+
+static bool *used_values(pg_lw *c)
+{
+    bool *used = PG_NEWS(&c->scratch, bool, c->k->values.n + 1);
+    const pg_region *body = c->k->body;
+    for (pg_inst *i = body->first; used != NULL && i != NULL; i = pg_inst_walk(i, body)) {
+        for (uint32_t n = 0; n < i->n_in; n++) {
+            used[i->in[n].id < c->k->values.n ? i->in[n].id : 0] = true;
+        }
+    }
+    return used;
+}
+
+/* Extents of arrays are not negative. */
+static bool is_extent(const pg_kernel *k, pg_val v)
+{
+    for (uint32_t p = 0; p < k->n_params; p++) {
+        const pg_aval *shape = pg_attr_get(&k->params[p].attrs, PG_A_SHAPE);
+        for (uint32_t d = 0; shape != NULL && d < shape->n; d++) {
+            if (shape->items[d].kind == PG_AV_VAL && pg_val_eq(shape->items[d].val, v)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static uint32_t log2_attr(const pg_attrs *a, pg_attr_id id, uint32_t if_absent)
+{
+    int64_t x = pg_attr_int(a, id, 0);
+    return x > 0 ? pg_ctz((uint64_t)x) : if_absent;
+}
+
+static pg_ptx_type param_type(pg_elem e)
+{
+    switch (e) {
+    case PG_I1:
+    case PG_I8:
+    case PG_E4M3:
+    case PG_E5M2: return PG_PTX_U8;
+    case PG_I16: return PG_PTX_U16;
+    case PG_F16:
+    case PG_BF16: return PG_PTX_B16;
+    case PG_I32: return PG_PTX_U32;
+    case PG_F32:
+    case PG_TF32: return PG_PTX_F32;
+    case PG_F64: return PG_PTX_F64;
+    default: return PG_PTX_U64;
+    }
+}
+
+static const char *load_opcode(pg_elem e)
+{
+    switch (e) {
+    case PG_I1:
+    case PG_E4M3:
+    case PG_E5M2: return "ld.param.u8";
+    case PG_I8: return "ld.param.s8";
+    case PG_I16: return "ld.param.s16";
+    case PG_F16:
+    case PG_BF16: return "ld.param.b16";
+    case PG_I32: return "ld.param.u32";
+    case PG_F32:
+    case PG_TF32: return "ld.param.f32";
+    case PG_F64: return "ld.param.f64";
+    default: return "ld.param.u64";
+    }
+}
+
+static void load_param(pg_lw *c, const pg_param *p, const pg_type_info *t, uint32_t sym)
+{
+    pg_elem e = pg_lw_elem(t);
+    bool is_flag = e == PG_I1;
+    uint32_t r = pg_lw_new_reg(c, is_flag ? PG_PTX_B32 : pg_lw_reg_type(e));
+    pg_ptx_opnd ops[2] = {pg_lw_reg(r), pg_ptx_addr(&c->b, pg_ptx_sym_opnd(sym, 0), 0)};
+    pg_lw_emit(c, load_opcode(e), 2, ops);
+    int64_t lo, hi;
+    pg_elem_range(e, &lo, &hi);
+    if (t->is_ptr) {
+        uint32_t bits = pg_elem_infos[t->elem].bits;
+        uint32_t natural = pg_log2(bits < 8 ? 1 : bits / 8);
+        r = pg_lw_pure1(c, "cvta.to.global.u64", PG_PTX_B64, pg_lw_reg(r));
+        pg_lw_set_fact(c, r, lo, hi, log2_attr(&p->attrs, PG_A_ALIGN, natural));
+    } else if (is_flag) {
+        r = pg_lw_pure2(c, "setp.ne.s32", PG_PTX_PRED, pg_lw_reg(r), pg_ptx_int(0));
+    } else if (pg_elem_infos[e].cls == 'I') {
+        pg_lw_set_fact(c, r, is_extent(c->k, p->val) ? 0 : lo, hi,
+                       log2_attr(&p->attrs, PG_A_DIV, 0));
+    }
+    pg_el *el = PG_NEW(&c->scratch, pg_el);
+    if (el != NULL) {
+        *el = pg_el_reg(r);
+        c->vals[p->val.id] = (pg_lv){.kind = PG_LV_TILE, .n = 1, .el = el};
+    }
+}
+
+static void lower_params(pg_lw *c)
+{
+    const bool *used = used_values(c);
+    uint32_t *syms = PG_NEWS(&c->scratch, uint32_t, c->k->n_params + 1);
+    if (used == NULL || syms == NULL) {
+        return;
+    }
+    for (uint32_t p = 0; p < c->k->n_params; p++) {
+        const pg_param *param = &c->k->params[p];
+        const pg_type_info *t = pg_val_info(c->k, param->val);
+        pg_sym name = pg_value_of(c->k, param->val)->name;
+        bool is_desc = t->kind == PG_TY_DESC;
+        syms[p] = pg_ptx_param_new(c->ptx, c->b.f, pg_sym_text(&c->m->ctx->syms, name),
+                                   is_desc ? PG_PTX_B8 : param_type(pg_lw_elem(t)),
+                                   is_desc ? 128 : 0, is_desc ? 64 : 0);
+        if (is_desc) {
+            c->vals[param->val.id] = (pg_lv){.kind = PG_LV_DESC, .sym = syms[p]};
+        }
+    }
+    for (uint32_t p = 0; p < c->k->n_params; p++) {
+        const pg_param *param = &c->k->params[p];
+        const pg_type_info *t = pg_val_info(c->k, param->val);
+        if (t->kind == PG_TY_SCALAR && used[param->val.id]) {
+            load_param(c, param, t, syms[p]);
+        }
+    }
+}
+
+/* ---- kernels ----------------------------------------------------------------------------------
+ */
+
+static void add_directive(pg_lw *c, const char *text, uint32_t n, const char *rest)
+{
+    pg_strbuf t;
+    pg_strbuf_init(&t, c->m->ctx->alloc);
+    pg_putf(&t, "%s %u%s", text, n, rest);
+    pg_str s = {0};
+    if (pg_strbuf_status(&t) == PG_OK) {
+        s = pg_arena_str(c->ptx->arena, pg_strbuf_str(&t));
+    }
+    pg_strbuf_fini(&t);
+    if (s.ptr == NULL || !pg_vec_push(c->ptx->arena, &c->b.f->directives, s)) {
+        c->b.is_failed = true;
+    }
+}
+
+/* setmaxnreg is honoured only where the register count at entry is known: both directives. */
+static void lower_directives(pg_lw *c)
+{
+    add_directive(c, ".reqntid", c->plan.n_warps * 32, ", 1, 1");
+    uint32_t min = c->plan.min_ctas;
+    if (min != 0 || c->plan.entry_regs != 0) {
+        add_directive(c, ".minnctapersm", min != 0 ? min : 1, "");
+    }
+    const pg_aval *cluster = pg_attr_get(&c->k->attrs, PG_A_CLUSTER);
+    if (cluster != NULL && cluster->n > 0) {
+        uint32_t n[3] = {1, 1, 1};
+        for (uint32_t d = 0; d < 3 && d < cluster->n; d++) {
+            n[d] = (uint32_t)cluster->items[d].num;
+        }
+        pg_strbuf t;
+        pg_strbuf_init(&t, c->m->ctx->alloc);
+        pg_putf(&t, ", %u, %u", n[1], n[2]);
+        add_directive(c, ".reqnctapercluster", n[0], t.ptr != NULL ? t.ptr : "");
+        pg_strbuf_fini(&t);
+    }
+}
+
+static bool is_any_smem(const pg_lw *c)
+{
+    return c->plan.objs.n != 0;
+}
+
+static pg_status lower_kernel(pg_lw *c)
+{
+    uint32_t n_errors = c->diags->n_errors;
+    PG_TRY(pg_launch_plan_make(c->k, &c->scratch, c->diags, &c->plan));
+    if (is_any_smem(c) && c->smem_sym == 0) {
+        c->smem_sym = pg_ptx_var_new(c->ptx, PG_PTX_SP_SHARED, PG_STR("smem"), PG_PTX_B8, 0, 1024,
+                                     PG_PTX_L_EXTERN);
+    }
+    pg_ptx_func *f = pg_ptx_func_new(c->ptx, pg_sym_text(&c->m->ctx->syms, c->k->name), true);
+    c->vals = PG_NEWS(&c->scratch, pg_lv, c->k->values.n + 1);
+    c->loops = PG_NEWS(&c->scratch, pg_loop_plan *, c->k->n_insts + 1);
+    if (f == NULL || c->vals == NULL || c->loops == NULL) {
+        return PG_E_NOMEM;
+    }
+    pg_ptx_builder_init(&c->b, c->ptx, f, c->diags);
+    c->b.loc = c->k->loc;
+    pg_map_init(&c->layouts, &c->scratch);
+    c->n_warps = c->plan.kernel_warps;
+    lower_directives(c);
+    lower_params(c);
+    pg_lw_prepare(c, c->k->body);
+    pg_lw_region(c, c->k->body);
+    pg_ptx_builder_finish(&c->b);
+    if (c->scratch.is_oom || c->ptx->arena->is_oom) {
+        return PG_E_NOMEM;
+    }
+    return c->diags->n_errors != n_errors ? pg_diags_status(c->diags) : PG_OK;
+}
+
+/* A comment line before each kernel; the version is known only now. */
+static pg_status lead_with_manifests(pg_ptx_module *ptx, const pg_module *m, pg_diags *diags)
+{
+    uint32_t n = 0;
+    for (const pg_kernel *k = m->kernels; k != NULL && n < ptx->funcs.n; k = k->next, n++) {
+        pg_strbuf t;
+        pg_strbuf_init(&t, m->ctx->alloc);
+        pg_put(&t, "ptxgen: ");
+        pg_status status = pg_lw_manifest(&t, k, ptx->version, diags);
+        pg_str s = {0};
+        if (status == PG_OK) {
+            s = pg_arena_str(ptx->arena, pg_strbuf_str(&t));
+        }
+        pg_strbuf_fini(&t);
+        PG_TRY(status);
+        if (s.ptr == NULL || !pg_vec_push(ptx->arena, &ptx->funcs.at[n]->lead, s)) {
+            return PG_E_NOMEM;
+        }
+    }
+    return PG_OK;
+}
+
+pg_status pg_lower(pg_module *m, const pg_lower_options *opt, pg_arena *arena, pg_diags *diags,
+                   pg_ptx_module **out)
+{
+    *out = NULL;
+    pg_ptx_module *ptx = pg_ptx_module_new(arena);
+    if (ptx == NULL) {
+        return PG_E_NOMEM;
+    }
+    ptx->target = pg_arena_str(arena, pg_sym_text(&m->ctx->syms, m->target));
+    ptx->address_size = 64;
+    pg_status status = PG_OK;
+    uint32_t smem_sym = 0;
+    pg_lw *c = NULL;
+    for (pg_kernel *k = m->kernels; k != NULL && status != PG_E_NOMEM; k = k->next) {
+        pg_arena scratch;
+        pg_arena_init(&scratch, m->ctx->alloc);
+        c = PG_NEW(&scratch, pg_lw);
+        pg_status one = PG_E_NOMEM;
+        if (c != NULL) {
+            *c =
+                (pg_lw){.m = m, .k = k, .types = m->ctx->types, .scratch = scratch, .diags = diags};
+            c->target = pg_target_find(pg_sym_text(&m->ctx->syms, m->target));
+            c->opt = opt;
+            c->ptx = ptx;
+            c->smem_sym = smem_sym;
+            one = lower_kernel(c);
+            smem_sym = c->smem_sym;
+            scratch = c->scratch; /* c itself lives in it */
+        }
+        pg_arena_fini(&scratch);
+        status = status == PG_OK || one == PG_E_NOMEM ? one : status; /* all errors in one run */
+    }
+    PG_TRY(status);
+    PG_TRY(pg_arena_status(arena));
+    ptx->version = pg_ptx_min_version(ptx);
+    PG_TRY(lead_with_manifests(ptx, m, diags));
+    *out = ptx;
+    return PG_OK;
+}

@@ -1,0 +1,281 @@
+/* lower_int.h: what the files of the lowering share.
+ *
+ * A value is an array of elements, one per register index of its layout (a scalar has one). An
+ * element is a PTX register plus an immediate, or an immediate alone: so `iota + const`, index
+ * tiles and pointer tiles collapse to few registers, and addresses come out as [reg+imm].
+ *
+ * I1  i8 and i16 stand sign-extended in 32-bit registers; i1 is a predicate.
+ * I2  only i32, i64 and pointers have a register and an immediate at once.
+ * I3  facts hold for a register's value, not for the element's.
+ * I4  pure instructions are numbered: the same opcode and operands in the dominating scope give the
+ *     same register. Registers that loops change are written only where no number can see it: at
+ *     the end of the loop's body, whose scope closes there. */
+#ifndef PG_EMIT_LOWER_INT_H
+#define PG_EMIT_LOWER_INT_H
+
+#include "emit/lower.h"
+#include "ir/elem.h"
+#include "ir/interp.h"
+#include "ir/layout.h"
+#include "ir/target.h"
+
+typedef struct pg_el {
+    uint32_t reg; /* register id + 1; 0: the immediate alone */
+    bool is_nw;   /* reg + imm does not wrap as a signed number of its type */
+    int64_t imm;  /* integers: sign-extended; floats: the pattern; i1: 0 or 1 */
+} pg_el;
+
+typedef struct pg_fact { /* of a register with an integer */
+    int64_t lo, hi;
+    uint8_t align; /* log2 of a power of two that divides it; 63 for 0 */
+} pg_fact;
+
+/* What lies in shared memory: a buffer, a ring's or an array's barriers. */
+typedef struct pg_smem_obj {
+    const pg_inst *inst;
+    uint32_t offset;
+    uint32_t n_slots, slot_stride; /* barriers: n of 8 bytes */
+    uint32_t n_bytes;
+} pg_smem_obj;
+
+/* Launch facts of a kernel that the manifest needs too. */
+typedef struct pg_launch_plan {
+    uint32_t n_warps;      /* all warps of a CTA */
+    uint32_t kernel_warps; /* the declared ones */
+    uint32_t min_ctas;
+    uint32_t entry_regs; /* registers per thread at entry where setmaxnreg is used, else 0 */
+    uint32_t smem;       /* bytes */
+    PG_VEC(pg_smem_obj) objs;
+} pg_launch_plan;
+
+/* Reports what cannot be placed; fills the plan as far as it goes. */
+pg_status pg_launch_plan_make(const pg_kernel *k, pg_arena *arena, pg_diags *diags,
+                              pg_launch_plan *out);
+/* First warp of a partition. */
+uint32_t pg_partition_first_warp(const pg_inst *part);
+bool pg_partition_is_default(const pg_inst *part);
+uint32_t pg_partition_warps(const pg_inst *part);
+
+/* The manifest with what only the emitted code knows, its version. */
+pg_status pg_lw_manifest(pg_strbuf *out, const pg_kernel *k, uint32_t ptx_version, pg_diags *diags);
+
+typedef enum pg_lv_kind { PG_LV_NONE, PG_LV_TILE, PG_LV_SMEM, PG_LV_TOKEN, PG_LV_DESC } pg_lv_kind;
+
+typedef struct pg_lv { /* what a value became */
+    uint8_t kind;
+    bool has_slot; /* SMEM: a view of one slot */
+    uint32_t n;
+    pg_el *el;              /* TILE; TOKEN: accumulators */
+    const pg_smem_obj *obj; /* SMEM */
+    pg_el slot;
+    uint32_t sym; /* DESC: parameter */
+} pg_lv;
+
+typedef struct pg_lw_layout { /* a tile's layout, with what is asked often */
+    pg_layout l;
+    uint32_t n_regs, n_warps;
+    uint32_t *coord;      /* of register r at lane 0, warp 0: coord[r * rank + d] */
+    uint32_t free_reg;    /* register bits that are replicas */
+    uint32_t free_thread; /* bits of the thread's index in the partition that are replicas */
+} pg_lw_layout;
+
+typedef struct pg_vn { /* a numbered instruction */
+    uint32_t hash, next, reg;
+    const char *opcode;
+    uint32_t n_ops;
+    pg_ptx_opnd ops[4];
+} pg_vn;
+
+enum { PG_VN_HEADS = 1024 };
+
+typedef struct pg_loop_plan { /* how a loop's carried values are held; outlives a second try */
+    bool *is_expanded;
+    uint8_t *align;
+    uint32_t n_tries;
+} pg_loop_plan;
+
+typedef struct pg_lw {
+    pg_module *m;
+    pg_kernel *k;
+    const pg_types *types;
+    const pg_target *target;
+    pg_arena scratch;
+    pg_diags *diags;
+    const pg_lower_options *opt;
+    pg_ptx_module *ptx;
+    pg_ptx_builder b;
+    pg_launch_plan plan;
+    uint32_t smem_sym;
+    pg_lv *vals; /* by value id */
+    pg_fact *facts;
+    uint32_t n_facts;
+    PG_VEC(pg_vn) vn;
+    uint32_t vn_head[PG_VN_HEADS];
+    pg_map layouts; /* (type, warps) -> index */
+    PG_VEC(pg_lw_layout *) layout_at;
+    pg_loop_plan **loops; /* by instruction id */
+    /* where we are */
+    const pg_inst *part; /* enclosing partition or NULL */
+    uint32_t first_warp, n_warps;
+    bool is_elected; /* one lane runs this */
+    bool is_setmax_done;
+    const pg_inst *yield; /* terminator of the region walked last */
+} pg_lw;
+
+/* ---- lower.c ------------------------------------------------------------------------------------
+ */
+
+void pg_lw_region(pg_lw *c, const pg_region *r);  /* sets c->yield */
+bool pg_lw_failed(const pg_lw *c);                /* out of memory: stop */
+void pg_lw_prepare(pg_lw *c, const pg_region *r); /* makes at this point what nested code shares */
+
+/* One function per row of ops.def. */
+#define OP(id, ...) void pg_lower_##id(pg_lw *c, const pg_inst *i);
+#include "ir/ops.def"
+#define LOWER(id) void pg_lower_##id(pg_lw *c, const pg_inst *i)
+
+/* ---- lower_value.c ------------------------------------------------------------------------------
+ */
+
+/* Numbered pure instruction; the register's id. */
+uint32_t pg_lw_pure(pg_lw *c, const char *opcode, pg_ptx_type type, uint32_t n,
+                    const pg_ptx_opnd *ops);
+uint32_t pg_lw_pure1(pg_lw *c, const char *opcode, pg_ptx_type type, pg_ptx_opnd a);
+uint32_t pg_lw_pure2(pg_lw *c, const char *opcode, pg_ptx_type type, pg_ptx_opnd a, pg_ptx_opnd b);
+uint32_t pg_lw_pure3(pg_lw *c, const char *opcode, pg_ptx_type type, pg_ptx_opnd a, pg_ptx_opnd b,
+                     pg_ptx_opnd d);
+pg_ptx_opnd pg_lw_opnd1(pg_lw *c, const char *opcode, pg_ptx_type type, pg_ptx_opnd a);
+pg_ptx_opnd pg_lw_opnd2(pg_lw *c, const char *opcode, pg_ptx_type type, pg_ptx_opnd a,
+                        pg_ptx_opnd b);
+pg_ptx_opnd pg_lw_opnd3(pg_lw *c, const char *opcode, pg_ptx_type type, pg_ptx_opnd a,
+                        pg_ptx_opnd b, pg_ptx_opnd d);
+/* Instructions with an effect. */
+pg_ptx_stmt *pg_lw_emit(pg_lw *c, const char *opcode, uint32_t n, const pg_ptx_opnd *ops);
+void pg_lw_emit0(pg_lw *c, const char *opcode);
+uint32_t pg_lw_new_reg(pg_lw *c, pg_ptx_type type); /* id; no facts */
+static inline pg_ptx_opnd pg_lw_reg(uint32_t id)
+{
+    return (pg_ptx_opnd){.kind = PG_PTX_O_REG, .id = id};
+}
+static inline pg_el pg_el_reg(uint32_t id)
+{
+    return (pg_el){.reg = id + 1, .is_nw = true};
+}
+static inline pg_el pg_el_imm(int64_t imm)
+{
+    return (pg_el){.is_nw = true, .imm = imm};
+}
+static inline bool pg_el_same(pg_el a, pg_el b)
+{
+    return a.reg == b.reg && a.imm == b.imm;
+}
+void pg_lw_branch(pg_lw *c, pg_ptx_opnd pred, bool is_negated, uint32_t label);
+void pg_lw_jump(pg_lw *c, uint32_t label);
+
+uint32_t pg_lw_scope_open(const pg_lw *c);
+void pg_lw_scope_close(pg_lw *c, uint32_t mark);
+
+pg_elem pg_lw_elem(const pg_type_info *t); /* pointers are I64 */
+pg_ptx_type pg_lw_reg_type(pg_elem e);
+/* The element as an operand: register or immediate; in_reg: register always. */
+pg_ptx_opnd pg_lw_use(pg_lw *c, pg_elem e, pg_el v);
+pg_ptx_opnd pg_lw_in_reg(pg_lw *c, pg_elem e, pg_el v);
+
+void pg_lw_set_fact(pg_lw *c, uint32_t reg, int64_t lo, int64_t hi, uint32_t align);
+pg_fact pg_lw_fact(const pg_lw *c, pg_elem e, pg_el v); /* of the whole element */
+pg_fact pg_lw_reg_fact(const pg_lw *c, pg_elem e, uint32_t reg_plus_1);
+void pg_elem_range(pg_elem e, int64_t *lo, int64_t *hi);
+
+pg_lv *pg_lw_lv(pg_lw *c, pg_val v);
+pg_lv *pg_lw_in(pg_lw *c, const pg_inst *i, uint32_t n);
+pg_el pg_lw_scalar(pg_lw *c, const pg_inst *i, uint32_t n); /* operand n, one element */
+/* Room for result n of the instruction as a tile of `count` elements; NULL: out of memory. */
+pg_el *pg_lw_result(pg_lw *c, const pg_inst *i, uint32_t n, uint32_t count);
+/* Elements of a value of this type held by each thread; 0 and a diagnostic without a layout. */
+uint32_t pg_lw_count(pg_lw *c, const pg_inst *i, pg_type t);
+const pg_lw_layout *pg_lw_layout_of(pg_lw *c, const pg_inst *i, pg_type tile);
+/* Something that is not lowered: reported at i; its results become zeros. */
+void pg_lw_refuse(pg_lw *c, const pg_inst *i, const char *why);
+
+/* ---- lower_index.c: threads and what follows from their numbers ---------------------------------
+ */
+
+uint32_t pg_lw_tid(pg_lw *c);    /* in the CTA */
+uint32_t pg_lw_thread(pg_lw *c); /* in the partition */
+uint32_t pg_lw_lane_is_0(pg_lw *c);
+uint32_t pg_lw_thread_is_0(pg_lw *c);
+uint32_t pg_lw_warp(pg_lw *c);       /* of the CTA, uniform */
+uint32_t pg_lw_warp_group(pg_lw *c); /* of the partition, uniform */
+/* Sum of v[b] over the set bits b of the thread's number in the partition. is_xor: sums may
+ * overlap, combine by exclusive or; *mask gets all bits that the result can have. */
+pg_el pg_lw_thread_sum(pg_lw *c, const uint32_t *v, uint32_t n, bool is_xor, uint32_t *mask);
+/* Coordinate along d of register 0, and what register r adds: out elements for all registers. */
+void pg_lw_coords(pg_lw *c, const pg_lw_layout *l, uint32_t d, pg_el *out_or_null);
+/* Predicate of the one replica that may store: element 1 where all may. */
+pg_el pg_lw_replica_guard(pg_lw *c, const pg_lw_layout *l);
+pg_ptx_opnd pg_lw_smem_base(pg_lw *c);
+/* Address of `offset` within a slot of an object. */
+pg_el pg_lw_smem_addr(pg_lw *c, const pg_smem_obj *obj, pg_el slot, uint32_t offset);
+
+/* ---- lower_int.c: integers
+ * ----------------------------------------------------------------------- */
+
+pg_el pg_lw_iadd(pg_lw *c, pg_elem e, pg_el a, pg_el b, bool is_nw);
+pg_el pg_lw_imul(pg_lw *c, pg_elem e, pg_el a, pg_el b, bool is_nw);
+pg_el pg_lw_int_op(pg_lw *c, const pg_inst *i, pg_elem e, const pg_el *in);
+pg_el pg_lw_i1_op(pg_lw *c, const pg_inst *i, const pg_el *in);
+pg_el pg_lw_icmp(pg_lw *c, pg_elem e, int64_t is, bool is_signed, pg_el a, pg_el b);
+pg_el pg_lw_sext64(pg_lw *c, pg_elem from, pg_el a); /* to i64 */
+pg_el pg_lw_wrap(pg_lw *c, pg_elem e, uint32_t reg); /* i8, i16: invariant I1 */
+pg_el pg_el_not(pg_lw *c, pg_el p);
+pg_el pg_el_and(pg_lw *c, pg_el p, pg_el q);
+
+/* ---- lower_float.c, lower_cast.c
+ * -------------------------------------------------------------------- */
+
+pg_el pg_lw_float_op(pg_lw *c, const pg_inst *i, pg_elem e, const pg_el *in);
+pg_el pg_lw_fcmp(pg_lw *c, pg_elem e, int64_t is, pg_el a, pg_el b);
+pg_el pg_lw_cast(pg_lw *c, pg_elem from, pg_elem to, bool is_signed, pg_el a);
+pg_ptx_opnd pg_lw_to_f32(pg_lw *c, pg_elem e, pg_el a); /* f16, bf16, f32 */
+pg_el pg_lw_from_f32(pg_lw *c, pg_elem e, pg_ptx_opnd x);
+
+/* ---- lower_mem.c
+ * ----------------------------------------------------------------------------------- */
+
+typedef struct pg_access {
+    bool is_store, is_shared;
+    int64_t cache; /* word of attribute `cache`, -1: none */
+    pg_elem elem;
+    uint32_t n;
+    const pg_el *addr;
+    const pg_el *mask;  /* NULL: all */
+    pg_el guard;        /* predicate for all; immediate 1: none */
+    pg_el *val;         /* loads: written */
+    const pg_el *other; /* loads; NULL: poison */
+    uint32_t free_reg;  /* register bits that are replicas */
+} pg_access;
+void pg_lw_access(pg_lw *c, const pg_access *a);
+
+/* ---- lower_cf.c
+ * -------------------------------------------------------------------------------------- */
+
+typedef struct pg_move { /* dst := src, all at once */
+    uint32_t dst;        /* register id */
+    pg_elem elem;
+    pg_el src;
+} pg_move;
+void pg_lw_moves(pg_lw *c, pg_move *at, uint32_t n);
+
+/* ---- lower_mma.c
+ * --------------------------------------------------------------------------------------- */
+
+void pg_lw_prepare_mma(pg_lw *c, const pg_inst *i);
+/* ---- lower_smem.c
+ * -------------------------------------------------------------------------------------- */
+void pg_lw_prepare_buf(pg_lw *c, const pg_inst *i);
+/* ---- lower_sync.c: address of a barrier of a ring or array
+ * --------------------------------------------- */
+pg_ptx_opnd pg_lw_bar_addr(pg_lw *c, const pg_lv *bar, int64_t side, pg_el slot);
+pg_ptx_opnd pg_lw_desc_addr(pg_lw *c, const pg_lv *desc);
+
+#endif

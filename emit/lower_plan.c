@@ -1,0 +1,261 @@
+/* lower_plan.c: what a kernel needs at launch: warps, and where things lie in shared memory.
+ *
+ * Buffers come first, in order of the text, each aligned to its swizzle pattern; buffers whose
+ * slots are always viewed by the same values are interleaved slot by slot, so that one product
+ * serves all of them. Barriers follow the buffers. */
+#include "emit/lower_int.h"
+
+uint32_t pg_partition_warps(const pg_inst *part)
+{
+    return (uint32_t)pg_attr_int(&part->attrs, PG_A_WARPS, 1);
+}
+
+static uint32_t kernel_warps(const pg_kernel *k)
+{
+    return (uint32_t)pg_attr_int(&k->attrs, PG_A_WARPS, 4);
+}
+
+bool pg_partition_is_default(const pg_inst *part)
+{
+    return pg_attr_has(&part->attrs, PG_A_DEFAULT);
+}
+
+/* The first of the adjacent partitions that `part` belongs to. */
+static const pg_inst *first_of_group(const pg_inst *part)
+{
+    while (part->prev != NULL && part->prev->op == PG_OP_PARTITION) {
+        part = part->prev;
+    }
+    return part;
+}
+
+uint32_t pg_partition_first_warp(const pg_inst *part)
+{
+    if (pg_partition_is_default(part)) {
+        return 0;
+    }
+    uint32_t at = kernel_warps(part->parent->kernel);
+    for (const pg_inst *p = first_of_group(part); p != part; p = p->next) {
+        at += pg_partition_is_default(p) ? 0 : pg_partition_warps(p);
+    }
+    return at;
+}
+
+static uint64_t align_up(uint64_t x, uint64_t align)
+{
+    return (x + align - 1) / align * align;
+}
+
+static bool is_barriers(const pg_inst *i)
+{
+    return i->op == PG_OP_RING_NEW || i->op == PG_OP_BAR_NEW;
+}
+
+/* ---- buffers -------------------------------------------------------------------------------- */
+
+typedef struct place { /* a buffer before it has an offset */
+    pg_smem_obj obj;
+    uint32_t align;
+    uint64_t views; /* hash of the slot values of its views, in order; 0: not only viewed */
+} place;
+
+typedef PG_VEC(place) places;
+
+static pg_status measure(const pg_kernel *k, const pg_inst *i, pg_diags *diags, place *out)
+{
+    const pg_types *types = k->module->ctx->types;
+    const pg_type_info *t = pg_val_info(k, i->out[0]);
+    pg_layout l;
+    pg_layout_error error = pg_layout_of_buf(types, pg_val_type(k, i->out[0]), &l);
+    if (error != PG_LAYOUT_OK) {
+        return pg_diag_add(diags, PG_D_LOWER_LAYOUT, i->loc, pg_layout_error_text(error));
+    }
+    uint32_t bits = pg_elem_infos[t->elem].bits;
+    uint64_t bytes = (uint64_t)pg_layout_size(&l, PG_LIN_OFFSET) * (bits < 8 ? 1 : bits / 8);
+    uint32_t swizzle = pg_enc_get(types, t->enc)->swizzle;
+    uint64_t asked = (uint64_t)pg_attr_int(&i->attrs, PG_A_ALIGN, 16);
+    out->align = swizzle != 0 ? 8u * swizzle : 128;
+    out->align = asked > out->align ? (uint32_t)asked : out->align;
+    uint64_t n_slots = 1;
+    for (uint32_t d = 0; d + l.rank < t->rank; d++) {
+        n_slots *= (uint64_t)t->dims[d];
+    }
+    uint64_t stride = align_up(bytes, swizzle != 0 ? 8u * swizzle : n_slots > 1 ? 128 : 16);
+    if (stride * n_slots > UINT32_MAX / 2) {
+        stride = UINT32_MAX / 2 / n_slots; /* too much anyway: reported below */
+    }
+    out->obj = (pg_smem_obj){.inst = i,
+                             .n_slots = (uint32_t)n_slots,
+                             .slot_stride = (uint32_t)stride,
+                             .n_bytes = (uint32_t)(stride * n_slots)};
+    return PG_OK;
+}
+
+/* What a buffer's views say, for all buffers in one walk. */
+static void note_views(const pg_kernel *k, places *p, uint32_t *place_of)
+{
+    for (pg_inst *i = k->body->first; i != NULL; i = pg_inst_walk(i, k->body)) {
+        for (uint32_t n = 0; n < i->n_in; n++) {
+            uint32_t at = i->in[n].id < k->values.n ? place_of[i->in[n].id] : 0;
+            if (at == 0) {
+                continue;
+            }
+            place *b = &p->at[at - 1];
+            b->views = i->op == PG_OP_BUF_VIEW && b->views != 0
+                           ? pg_hash_mix(b->views, i->in[1].id) | 1
+                           : 0;
+        }
+    }
+}
+
+static void place_group(places *p, uint32_t first, uint32_t *at, bool *is_placed)
+{
+    const place group = p->at[first];
+    uint64_t stride = 0;
+    uint32_t align = 1;
+    for (uint32_t j = first; j < p->n; j++) {
+        place *b = &p->at[j];
+        bool is_same = j == first || (group.views != 0 && b->views == group.views &&
+                                      b->obj.n_slots == group.obj.n_slots && b->obj.n_slots > 1);
+        if (is_placed[j] || !is_same) {
+            continue;
+        }
+        is_placed[j] = true;
+        stride = align_up(stride, b->align);
+        b->obj.offset = (uint32_t)stride;
+        stride += b->obj.slot_stride;
+        align = b->align > align ? b->align : align;
+        b->views = UINT64_MAX; /* of this group */
+    }
+    stride = align_up(stride, align);
+    uint64_t base = align_up(*at, align);
+    for (uint32_t j = first; j < p->n; j++) {
+        place *b = &p->at[j];
+        if (is_placed[j] && b->views == UINT64_MAX) {
+            b->views = 0;
+            b->obj.offset += (uint32_t)base;
+            b->obj.slot_stride = (uint32_t)stride;
+        }
+    }
+    *at = (uint32_t)(base + stride * group.obj.n_slots);
+}
+
+static pg_status place_buffers(const pg_kernel *k, pg_arena *arena, pg_diags *diags,
+                               pg_launch_plan *out)
+{
+    places p = {0};
+    uint32_t *place_of = PG_NEWS(arena, uint32_t, k->values.n + 1);
+    for (pg_inst *i = k->body->first; i != NULL && place_of != NULL; i = pg_inst_walk(i, k->body)) {
+        if (i->op == PG_OP_BUF_NEW) {
+            place b = {.views = 1};
+            if (measure(k, i, diags, &b) == PG_OK && pg_vec_push(arena, &p, b)) {
+                place_of[i->out[0].id] = p.n;
+            }
+        }
+    }
+    bool *is_placed = PG_NEWS(arena, bool, p.n + 1);
+    if (place_of == NULL || is_placed == NULL) {
+        return PG_E_NOMEM;
+    }
+    if (p.n == 0) {
+        return PG_OK;
+    }
+    note_views(k, &p, place_of);
+    for (uint32_t j = 0; j < p.n; j++) {
+        if (!is_placed[j]) {
+            place_group(&p, j, &out->smem, is_placed);
+        }
+        if (!pg_vec_push(arena, &out->objs, p.at[j].obj)) {
+            return PG_E_NOMEM;
+        }
+    }
+    return PG_OK;
+}
+
+static pg_status place_barriers(const pg_kernel *k, pg_arena *arena, pg_launch_plan *out)
+{
+    for (pg_inst *i = k->body->first; i != NULL; i = pg_inst_walk(i, k->body)) {
+        if (!is_barriers(i)) {
+            continue;
+        }
+        uint32_t n = (uint32_t)pg_val_info(k, i->out[0])->dims[0];
+        uint32_t bytes = i->op == PG_OP_RING_NEW ? 16 * n : 8 * n;
+        out->smem = (uint32_t)align_up(out->smem, 8);
+        pg_smem_obj o = {
+            .inst = i, .offset = out->smem, .n_slots = n, .slot_stride = 8, .n_bytes = bytes};
+        out->smem += bytes;
+        if (!pg_vec_push(arena, &out->objs, o)) {
+            return PG_E_NOMEM;
+        }
+    }
+    return PG_OK;
+}
+
+/* ---- warps and registers --------------------------------------------------------------------- */
+
+static void count_warps(const pg_kernel *k, pg_launch_plan *out)
+{
+    out->kernel_warps = kernel_warps(k);
+    out->n_warps = out->kernel_warps;
+    for (pg_inst *i = k->body->first; i != NULL; i = pg_inst_walk(i, k->body)) {
+        if (i->op == PG_OP_PARTITION) {
+            uint32_t end = pg_partition_first_warp(i) + pg_partition_warps(i);
+            out->n_warps = end > out->n_warps ? end : out->n_warps;
+        }
+    }
+}
+
+/* setmaxnreg acts on whole warp groups, and their sum must fit what the CTA was given. */
+static void check_registers(const pg_kernel *k, pg_diags *diags, const pg_target *target,
+                            pg_launch_plan *out)
+{
+    uint32_t total = 0;
+    const pg_inst *some = NULL;
+    uint32_t per_cta = target->regs_per_sm / (out->min_ctas == 0 ? 1 : out->min_ctas);
+    uint32_t entry = per_cta / (out->n_warps * 32) / 8 * 8;
+    entry = entry > 255 ? 255 : entry;
+    for (pg_inst *i = k->body->first; i != NULL; i = pg_inst_walk(i, k->body)) {
+        if (i->op != PG_OP_PARTITION || !pg_attr_has(&i->attrs, PG_A_REGS)) {
+            continue;
+        }
+        if (!target->is_arch || target->sm < 90) {
+            pg_diag_add(diags, PG_D_LOWER_SETMAX, i->loc, target->name);
+            continue;
+        }
+        if (pg_partition_first_warp(i) % 4 != 0 || pg_partition_warps(i) % 4 != 0) {
+            pg_diag_add(diags, PG_D_LOWER_SETMAX_WARPS, i->loc);
+        }
+        if (some == NULL || first_of_group(i) == first_of_group(some)) {
+            total += (uint32_t)pg_attr_int(&i->attrs, PG_A_REGS, 0) * pg_partition_warps(i) * 32;
+        }
+        some = some == NULL ? i : some;
+    }
+    out->entry_regs = some != NULL ? entry : 0;
+    if (some != NULL && total > per_cta) {
+        pg_diag_add(diags, PG_D_LOWER_REGS, some->loc, total, per_cta);
+    }
+}
+
+pg_status pg_launch_plan_make(const pg_kernel *k, pg_arena *arena, pg_diags *diags,
+                              pg_launch_plan *out)
+{
+    *out = (pg_launch_plan){0};
+    const pg_module *m = k->module;
+    const pg_target *target = pg_target_find(pg_sym_text(&m->ctx->syms, m->target));
+    if (target == NULL) {
+        return pg_diag_add(diags, PG_D_LOWER_UNSUPPORTED, k->loc, "kernel", "this target");
+    }
+    count_warps(k, out);
+    out->min_ctas = (uint32_t)pg_attr_int(&k->attrs, PG_A_MIN_CTAS, 0);
+    if (out->n_warps == 0 || out->n_warps > target->max_warps_per_cta) {
+        return pg_diag_add(diags, PG_D_LOWER_WARPS, k->loc, out->n_warps,
+                           target->max_warps_per_cta);
+    }
+    check_registers(k, diags, target, out);
+    PG_TRY(place_buffers(k, arena, diags, out));
+    PG_TRY(place_barriers(k, arena, out));
+    if (out->smem > target->smem_per_cta) {
+        pg_diag_add(diags, PG_D_LOWER_SMEM, k->loc, out->smem, target->name, target->smem_per_cta);
+    }
+    return PG_OK;
+}

@@ -1,0 +1,155 @@
+/* lower_shape.c: operations that move no data: the result's registers are the operand's, renamed.
+ * Whoever chose the layouts saw to it; what does not fit is refused. */
+#include <string.h>
+
+#include "emit/lower_int.h"
+
+typedef struct mapping { /* from a coordinate of the result to one of the operand */
+    const pg_inst *inst;
+    const pg_layout *res, *in;
+    uint32_t dim;
+    uint32_t perm[PG_MAX_RANK];
+} mapping;
+
+static void map_coord(const mapping *m, const uint32_t *at, uint32_t *to)
+{
+    uint32_t rank = m->in->rank;
+    switch ((pg_op)m->inst->op) {
+    case PG_OP_BROADCAST:
+        for (uint32_t d = 0; d < rank; d++) {
+            to[d] = m->in->dims[d] == 1 ? 0 : at[d];
+        }
+        break;
+    case PG_OP_EXPAND:
+        for (uint32_t d = 0; d < rank; d++) {
+            to[d] = at[d < m->dim ? d : d + 1];
+        }
+        break;
+    case PG_OP_TRANSPOSE:
+        for (uint32_t d = 0; d < rank; d++) {
+            to[m->perm[d]] = at[d];
+        }
+        break;
+    default: { /* reshape */
+        uint64_t linear = 0;
+        for (uint32_t d = 0; d < m->res->rank; d++) {
+            linear = linear * m->res->dims[d] + at[d];
+        }
+        for (uint32_t d = rank; d-- > 0;) {
+            to[d] = (uint32_t)(linear % m->in->dims[d]);
+            linear /= m->in->dims[d];
+        }
+        break;
+    }
+    }
+}
+
+static uint64_t pack(const pg_layout *l, const uint32_t *at)
+{
+    uint64_t key = 0;
+    for (uint32_t d = 0; d < l->rank; d++) {
+        key = key * l->dims[d] + at[d];
+    }
+    return key;
+}
+
+/* Whether register r of the result is register s of the operand in this lane and warp. */
+static bool agrees(const mapping *m, uint32_t r, uint32_t s, uint32_t lane, uint32_t warp)
+{
+    uint32_t index[PG_LIN_DIM_COUNT] = {0};
+    uint32_t at[PG_MAX_RANK], want[PG_MAX_RANK], have[PG_MAX_RANK];
+    index[PG_LIN_LANE] = lane;
+    index[PG_LIN_WARP] = warp;
+    index[PG_LIN_REG] = r;
+    pg_layout_at(m->res, index, at);
+    map_coord(m, at, want);
+    index[PG_LIN_REG] = s;
+    pg_layout_at(m->in, index, have);
+    return pack(m->in, want) == pack(m->in, have);
+}
+
+/* Linear layouts agree everywhere if they do for each bit alone; others are tried for all. */
+static bool agrees_everywhere(const mapping *m, uint32_t r, uint32_t s, uint32_t n_warps)
+{
+    bool is_linear = m->res->n_outer == 0 && m->in->n_outer == 0;
+    uint32_t n = 32 * n_warps;
+    for (uint32_t t = 1; t < n; t = is_linear ? 2 * t : t + 1) {
+        if (!agrees(m, r, s, t % 32, t / 32)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool find_registers(pg_lw *c, const mapping *m, const pg_lw_layout *res,
+                           const pg_lw_layout *in, uint32_t *reg)
+{
+    pg_map held;
+    pg_map_init(&held, &c->scratch);
+    for (uint32_t s = in->n_regs; s-- > 0;) {
+        if (!pg_map_put(&held, pack(m->in, &in->coord[s * in->l.rank]), s)) {
+            return false;
+        }
+    }
+    bool is_linear = m->res->n_outer == 0 && m->in->n_outer == 0;
+    for (uint32_t r = 0; r < res->n_regs; r++) {
+        uint32_t want[PG_MAX_RANK] = {0};
+        map_coord(m, &res->coord[r * res->l.rank], want);
+        const uint32_t *s = pg_map_get(&held, pack(m->in, want));
+        bool must_try = !is_linear || r == 0;
+        if (s == NULL || (must_try && !agrees_everywhere(m, r, *s, c->n_warps))) {
+            return false;
+        }
+        reg[r] = *s;
+    }
+    return true;
+}
+
+static void lower_shape(pg_lw *c, const pg_inst *i)
+{
+    const pg_lw_layout *res = pg_lw_layout_of(c, i, pg_val_type(c->k, i->out[0]));
+    const pg_lw_layout *in = pg_lw_layout_of(c, i, pg_val_type(c->k, i->in[0]));
+    const pg_lv *lv = pg_lw_in(c, i, 0);
+    pg_el *out = pg_lw_result(c, i, 0, res == NULL ? 0 : res->n_regs);
+    if (res == NULL || in == NULL || out == NULL) {
+        return;
+    }
+    mapping m = {.inst = i, .res = &res->l, .in = &in->l};
+    m.dim = (uint32_t)pg_attr_int(&i->attrs, PG_A_DIM, 0);
+    const pg_aval *perm = pg_attr_get(&i->attrs, PG_A_PERM);
+    for (uint32_t d = 0; d < res->l.rank && d < PG_MAX_RANK; d++) {
+        bool is_given = perm != NULL && d < perm->n;
+        m.perm[d] = is_given ? (uint32_t)perm->items[d].num % PG_MAX_RANK : res->l.rank - 1 - d;
+    }
+    uint32_t *reg = PG_NEWS(&c->scratch, uint32_t, res->n_regs);
+    if (reg == NULL) {
+        return;
+    }
+    if (lv->n != in->n_regs || !find_registers(c, &m, res, in, reg)) {
+        pg_lw_refuse(c, i, "layouts between which data moves");
+        return;
+    }
+    for (uint32_t r = 0; r < res->n_regs; r++) {
+        out[r] = lv->el[reg[r]];
+    }
+}
+
+LOWER(BROADCAST)
+{
+    lower_shape(c, i);
+}
+
+LOWER(EXPAND)
+{
+    lower_shape(c, i);
+}
+
+LOWER(RESHAPE)
+{
+    lower_shape(c, i);
+}
+
+LOWER(TRANSPOSE)
+{
+    lower_shape(c, i);
+}

@@ -1,0 +1,429 @@
+/* lower_value.c: elements, facts, numbered instructions, values and their layouts. */
+#include <string.h>
+
+#include "emit/lower_int.h"
+
+bool pg_lw_failed(const pg_lw *c)
+{
+    return c->scratch.is_oom || c->b.is_failed;
+}
+
+/* ---- facts ---------------------------------------------------------------------------------- */
+
+void pg_elem_range(pg_elem e, int64_t *lo, int64_t *hi)
+{
+    uint32_t bits = pg_elem_infos[e].bits;
+    if (bits >= 64 || bits == 0) {
+        *lo = INT64_MIN;
+        *hi = INT64_MAX;
+        return;
+    }
+    *lo = bits == 1 ? 0 : -(INT64_C(1) << (bits - 1));
+    *hi = bits == 1 ? 1 : (INT64_C(1) << (bits - 1)) - 1;
+}
+
+void pg_lw_set_fact(pg_lw *c, uint32_t reg, int64_t lo, int64_t hi, uint32_t align)
+{
+    if (reg >= c->n_facts) {
+        uint32_t n = c->n_facts;
+        uint32_t more = reg + 1 > 2 * n ? reg + 257 : 2 * n;
+        pg_fact *at = PG_NEWS(&c->scratch, pg_fact, more);
+        if (at == NULL) {
+            return;
+        }
+        if (n != 0) {
+            memcpy(at, c->facts, n * sizeof *at);
+        }
+        c->facts = at;
+        c->n_facts = more;
+    }
+    c->facts[reg] = (pg_fact){.lo = lo, .hi = hi, .align = (uint8_t)(align > 62 ? 62 : align)};
+}
+
+/* Registers without facts have lo = hi = align = 0 there; a register that is 0 never is one. */
+pg_fact pg_lw_reg_fact(const pg_lw *c, pg_elem e, uint32_t reg_plus_1)
+{
+    pg_fact f = {0};
+    if (reg_plus_1 == 0) {
+        f.align = 63;
+        return f;
+    }
+    if (reg_plus_1 <= c->n_facts) {
+        f = c->facts[reg_plus_1 - 1];
+    }
+    int64_t lo, hi;
+    pg_elem_range(e, &lo, &hi);
+    if (f.lo == 0 && f.hi == 0) {
+        f.lo = lo;
+        f.hi = hi;
+    }
+    f.lo = f.lo < lo ? lo : f.lo;
+    f.hi = f.hi > hi ? hi : f.hi;
+    return f;
+}
+
+pg_fact pg_lw_fact(const pg_lw *c, pg_elem e, pg_el v)
+{
+    if (v.reg == 0) {
+        return (pg_fact){v.imm, v.imm, (uint8_t)(v.imm == 0 ? 63 : pg_ctz((uint64_t)v.imm))};
+    }
+    pg_fact f = pg_lw_reg_fact(c, e, v.reg);
+    if (v.imm == 0) {
+        return f;
+    }
+    int64_t lo, hi;
+    pg_elem_range(e, &lo, &hi);
+    uint32_t align = pg_ctz((uint64_t)v.imm);
+    f.align = f.align < align ? f.align : (uint8_t)align;
+    int64_t sum_lo, sum_hi;
+    bool is_low = __builtin_add_overflow(f.lo, v.imm, &sum_lo) || sum_lo < lo;
+    bool is_high = __builtin_add_overflow(f.hi, v.imm, &sum_hi) || sum_hi > hi;
+    if ((is_low || is_high) && !v.is_nw) {
+        f.lo = lo;
+        f.hi = hi;
+        return f;
+    }
+    f.lo = is_low ? lo : sum_lo;
+    f.hi = is_high ? hi : sum_hi;
+    return f;
+}
+
+/* ---- instructions --------------------------------------------------------------------------- */
+
+uint32_t pg_lw_new_reg(pg_lw *c, pg_ptx_type type)
+{
+    uint32_t id = pg_ptx_reg_new(&c->b, type).id;
+    if (id < c->n_facts) {
+        c->facts[id] = (pg_fact){0};
+    }
+    return id;
+}
+
+static uint32_t vn_hash(const char *opcode, uint32_t n, const pg_ptx_opnd *ops)
+{
+    uint64_t h = n;
+    for (const char *p = opcode; *p != 0; p++) {
+        h = h * 33 + (unsigned char)*p;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t word = (uint64_t)ops[i].kind << 56 ^ (uint64_t)ops[i].n << 40 ^ ops[i].id;
+        h = (h ^ word) * UINT64_C(0x9E3779B97F4A7C15);
+        h = (h ^ (h >> 29) ^ (uint64_t)ops[i].imm) * UINT64_C(0xBF58476D1CE4E5B9);
+    }
+    return (uint32_t)(h >> 32);
+}
+
+static bool is_same_opnd(const pg_ptx_opnd *a, const pg_ptx_opnd *b)
+{
+    return a->kind == b->kind && a->flags == b->flags && a->n == b->n && a->id == b->id &&
+           a->imm == b->imm;
+}
+
+static bool is_same_vn(const pg_vn *e, const pg_vn *x)
+{
+    if (e->hash != x->hash || e->n_ops != x->n_ops || strcmp(e->opcode, x->opcode) != 0) {
+        return false;
+    }
+    for (uint32_t i = 0; i < e->n_ops; i++) {
+        if (!is_same_opnd(&e->ops[i], &x->ops[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+uint32_t pg_lw_pure(pg_lw *c, const char *opcode, pg_ptx_type type, uint32_t n,
+                    const pg_ptx_opnd *ops)
+{
+    pg_vn x = {.hash = vn_hash(opcode, n, ops), .opcode = opcode, .n_ops = n};
+    for (uint32_t i = 0; i < n && i < 4; i++) {
+        x.ops[i] = ops[i];
+    }
+    uint32_t *head = &c->vn_head[x.hash % PG_VN_HEADS];
+    for (uint32_t at = *head; at != 0; at = c->vn.at[at - 1].next) {
+        if (is_same_vn(&c->vn.at[at - 1], &x)) {
+            return c->vn.at[at - 1].reg;
+        }
+    }
+    x.reg = pg_lw_new_reg(c, type);
+    x.next = *head;
+    if (pg_vec_push(&c->scratch, &c->vn, x)) {
+        *head = c->vn.n;
+    }
+    pg_ptx_opnd all[5] = {pg_lw_reg(x.reg)};
+    for (uint32_t i = 0; i < n && i < 4; i++) {
+        all[i + 1] = ops[i];
+    }
+    pg_ptx_inst(&c->b, opcode, n + 1, all);
+    return x.reg;
+}
+
+uint32_t pg_lw_pure1(pg_lw *c, const char *opcode, pg_ptx_type type, pg_ptx_opnd a)
+{
+    return pg_lw_pure(c, opcode, type, 1, &a);
+}
+
+uint32_t pg_lw_pure2(pg_lw *c, const char *opcode, pg_ptx_type type, pg_ptx_opnd a, pg_ptx_opnd b)
+{
+    return pg_lw_pure(c, opcode, type, 2, (pg_ptx_opnd[]){a, b});
+}
+
+uint32_t pg_lw_pure3(pg_lw *c, const char *opcode, pg_ptx_type type, pg_ptx_opnd a, pg_ptx_opnd b,
+                     pg_ptx_opnd d)
+{
+    return pg_lw_pure(c, opcode, type, 3, (pg_ptx_opnd[]){a, b, d});
+}
+
+pg_ptx_opnd pg_lw_opnd1(pg_lw *c, const char *opcode, pg_ptx_type type, pg_ptx_opnd a)
+{
+    return pg_lw_reg(pg_lw_pure1(c, opcode, type, a));
+}
+
+pg_ptx_opnd pg_lw_opnd2(pg_lw *c, const char *opcode, pg_ptx_type type, pg_ptx_opnd a,
+                        pg_ptx_opnd b)
+{
+    return pg_lw_reg(pg_lw_pure2(c, opcode, type, a, b));
+}
+
+pg_ptx_opnd pg_lw_opnd3(pg_lw *c, const char *opcode, pg_ptx_type type, pg_ptx_opnd a,
+                        pg_ptx_opnd b, pg_ptx_opnd d)
+{
+    return pg_lw_reg(pg_lw_pure3(c, opcode, type, a, b, d));
+}
+
+pg_ptx_stmt *pg_lw_emit(pg_lw *c, const char *opcode, uint32_t n, const pg_ptx_opnd *ops)
+{
+    return pg_ptx_inst(&c->b, opcode, n, ops);
+}
+
+void pg_lw_emit0(pg_lw *c, const char *opcode)
+{
+    pg_ptx_inst(&c->b, opcode, 0, NULL);
+}
+
+/* Conditions are the same in all threads that run them. */
+void pg_lw_branch(pg_lw *c, pg_ptx_opnd pred, bool is_negated, uint32_t label)
+{
+    pg_ptx_opnd to = pg_ptx_label_opnd(label);
+    pg_ptx_guard(pg_ptx_inst(&c->b, "bra", 1, &to), pred, is_negated);
+}
+
+void pg_lw_jump(pg_lw *c, uint32_t label)
+{
+    pg_ptx_opnd to = pg_ptx_label_opnd(label);
+    pg_ptx_inst(&c->b, "bra.uni", 1, &to);
+}
+
+uint32_t pg_lw_scope_open(const pg_lw *c)
+{
+    return c->vn.n;
+}
+
+void pg_lw_scope_close(pg_lw *c, uint32_t mark)
+{
+    while (c->vn.n > mark) {
+        const pg_vn *e = &c->vn.at[--c->vn.n];
+        c->vn_head[e->hash % PG_VN_HEADS] = e->next;
+    }
+}
+
+/* ---- elements ------------------------------------------------------------------------------- */
+
+pg_elem pg_lw_elem(const pg_type_info *t)
+{
+    return t->is_ptr ? PG_I64 : (pg_elem)t->elem;
+}
+
+pg_ptx_type pg_lw_reg_type(pg_elem e)
+{
+    switch (e) {
+    case PG_I1: return PG_PTX_PRED;
+    case PG_I64: return PG_PTX_B64;
+    case PG_F16:
+    case PG_E4M3:
+    case PG_E5M2: return PG_PTX_B16;
+    case PG_BF16: return PG_PTX_BF16;
+    case PG_F32:
+    case PG_TF32: return PG_PTX_F32;
+    case PG_F64: return PG_PTX_F64;
+    default: return PG_PTX_B32;
+    }
+}
+
+static pg_ptx_opnd use_imm(pg_lw *c, pg_elem e, int64_t imm, bool in_reg)
+{
+    pg_ptx_type type = pg_lw_reg_type(e);
+    switch (type) {
+    case PG_PTX_PRED: return pg_lw_opnd1(c, "mov.pred", type, pg_ptx_int(imm & 1));
+    case PG_PTX_B16:
+    case PG_PTX_BF16: return pg_lw_opnd1(c, "mov.b16", type, pg_ptx_int(imm & 0xFFFF));
+    case PG_PTX_F32: {
+        pg_ptx_opnd x = pg_ptx_f32((uint32_t)imm);
+        return in_reg ? pg_lw_opnd1(c, "mov.f32", type, x) : x;
+    }
+    case PG_PTX_F64: {
+        pg_ptx_opnd x = pg_ptx_f64((uint64_t)imm);
+        return in_reg ? pg_lw_opnd1(c, "mov.f64", type, x) : x;
+    }
+    default: break;
+    }
+    pg_ptx_opnd x = pg_ptx_int(imm);
+    return !in_reg ? x : pg_lw_opnd1(c, type == PG_PTX_B64 ? "mov.b64" : "mov.b32", type, x);
+}
+
+pg_ptx_opnd pg_lw_use(pg_lw *c, pg_elem e, pg_el v)
+{
+    if (v.reg == 0) {
+        return use_imm(c, e, v.imm, false);
+    }
+    if (v.imm == 0) {
+        return pg_lw_reg(v.reg - 1);
+    }
+    pg_fact f = pg_lw_fact(c, e, v);
+    bool is_wide = e == PG_I64;
+    uint32_t r = pg_lw_pure2(c, is_wide ? "add.s64" : "add.s32", is_wide ? PG_PTX_B64 : PG_PTX_B32,
+                             pg_lw_reg(v.reg - 1), pg_ptx_int(v.imm));
+    pg_lw_set_fact(c, r, f.lo, f.hi, f.align);
+    return pg_lw_reg(r);
+}
+
+pg_ptx_opnd pg_lw_in_reg(pg_lw *c, pg_elem e, pg_el v)
+{
+    return v.reg == 0 ? use_imm(c, e, v.imm, true) : pg_lw_use(c, e, v);
+}
+
+/* ---- values --------------------------------------------------------------------------------- */
+
+static void make_const(pg_lw *c, pg_val v, pg_lv *lv)
+{
+    const pg_value *value = pg_value_of(c->k, v);
+    const pg_type_info *t = pg_type_get(c->types, value->type);
+    uint32_t n = t->kind == PG_TY_TILE ? pg_lw_count(c, NULL, value->type) : 1;
+    pg_el *el = PG_NEWS(&c->scratch, pg_el, n);
+    if (el == NULL) {
+        return;
+    }
+    for (uint32_t r = 0; r < n; r++) {
+        el[r] = pg_el_imm((int64_t)value->bits);
+    }
+    *lv = (pg_lv){.kind = PG_LV_TILE, .n = n, .el = el};
+}
+
+pg_lv *pg_lw_lv(pg_lw *c, pg_val v)
+{
+    pg_lv *lv = &c->vals[v.id < c->k->values.n ? v.id : 0];
+    /* A tile constant has as many elements as the partition's layout says: made per use. */
+    if (pg_val_is_const(c->k, v) && v.id != 0) {
+        make_const(c, v, lv);
+    }
+    return lv;
+}
+
+pg_lv *pg_lw_in(pg_lw *c, const pg_inst *i, uint32_t n)
+{
+    return pg_lw_lv(c, n < i->n_in ? i->in[n] : (pg_val){0});
+}
+
+pg_el pg_lw_scalar(pg_lw *c, const pg_inst *i, uint32_t n)
+{
+    const pg_lv *lv = pg_lw_in(c, i, n);
+    return lv->n != 0 ? lv->el[0] : pg_el_imm(0);
+}
+
+pg_el *pg_lw_result(pg_lw *c, const pg_inst *i, uint32_t n, uint32_t count)
+{
+    pg_el *el = PG_NEWS(&c->scratch, pg_el, count == 0 ? 1 : count);
+    if (el == NULL) {
+        return NULL;
+    }
+    for (uint32_t r = 0; r < count; r++) {
+        el[r] = pg_el_imm(0);
+    }
+    c->vals[i->out[n].id] = (pg_lv){.kind = PG_LV_TILE, .n = count, .el = el};
+    return el;
+}
+
+void pg_lw_refuse(pg_lw *c, const pg_inst *i, const char *why)
+{
+    pg_diag_add(c->diags, PG_D_LOWER_UNSUPPORTED, i->loc, pg_op_infos[i->op].text, why);
+    for (uint32_t n = 0; n < i->n_out; n++) {
+        const pg_type_info *t = pg_val_info(c->k, i->out[n]);
+        bool is_tile = t->kind == PG_TY_TILE;
+        if (is_tile || t->kind == PG_TY_SCALAR) {
+            pg_lw_result(c, i, n, is_tile ? pg_lw_count(c, NULL, pg_val_type(c->k, i->out[n])) : 1);
+        }
+    }
+}
+
+/* ---- layouts -------------------------------------------------------------------------------- */
+
+static pg_lw_layout *new_layout(pg_lw *c, pg_type tile, pg_layout_error *error)
+{
+    pg_lw_layout *l = PG_NEW(&c->scratch, pg_lw_layout);
+    if (l == NULL) {
+        return NULL;
+    }
+    *error = pg_layout_of_tile(c->types, tile, c->n_warps, &l->l);
+    l->n_warps = c->n_warps;
+    if (*error != PG_LAYOUT_OK) {
+        return l;
+    }
+    l->n_regs = pg_layout_size(&l->l, PG_LIN_REG);
+    l->coord = PG_NEWS(&c->scratch, uint32_t, (size_t)l->n_regs * l->l.rank);
+    if (l->coord == NULL) {
+        return NULL;
+    }
+    for (uint32_t r = 0; r < l->n_regs; r++) {
+        uint32_t index[PG_LIN_DIM_COUNT] = {0};
+        uint32_t at[PG_MAX_RANK];
+        index[PG_LIN_REG] = r;
+        pg_layout_at(&l->l, index, at);
+        for (uint32_t d = 0; d < l->l.rank; d++) {
+            l->coord[r * l->l.rank + d] = at[d];
+        }
+    }
+    uint32_t n_lanes = 1u << l->l.n_bits[PG_LIN_LANE];
+    uint32_t lanes = pg_layout_free_bits(&l->l, PG_LIN_LANE) | (31u & ~(n_lanes - 1));
+    uint32_t n_warps = 1u << l->l.n_bits[PG_LIN_WARP];
+    uint32_t all = c->n_warps <= 1 ? 0 : (2u << pg_log2(c->n_warps - 1)) - 1;
+    uint32_t warps = pg_layout_free_bits(&l->l, PG_LIN_WARP);
+    if (l->l.n_outer == 0) {
+        warps |= all & ~(n_warps - 1);
+    }
+    l->free_reg = pg_layout_free_bits(&l->l, PG_LIN_REG);
+    l->free_thread = (lanes & 31u) | (warps & all) << 5;
+    return l;
+}
+
+const pg_lw_layout *pg_lw_layout_of(pg_lw *c, const pg_inst *i, pg_type tile)
+{
+    uint64_t key = (uint64_t)tile.id << 16 | c->n_warps;
+    const uint32_t *known = pg_map_get(&c->layouts, key);
+    if (known != NULL) {
+        return c->layout_at.at[*known];
+    }
+    pg_layout_error error = PG_LAYOUT_OK;
+    pg_lw_layout *l = new_layout(c, tile, &error);
+    if (l == NULL) {
+        return NULL;
+    }
+    if (error != PG_LAYOUT_OK) {
+        pg_loc loc = i != NULL ? i->loc : c->b.loc;
+        pg_diag_add(c->diags, PG_D_LOWER_LAYOUT, loc, pg_layout_error_text(error));
+        return NULL;
+    }
+    if (!pg_map_put(&c->layouts, key, c->layout_at.n) ||
+        !pg_vec_push(&c->scratch, &c->layout_at, l)) {
+        return NULL;
+    }
+    return l;
+}
+
+uint32_t pg_lw_count(pg_lw *c, const pg_inst *i, pg_type t)
+{
+    if (pg_type_get(c->types, t)->kind != PG_TY_TILE) {
+        return 1;
+    }
+    const pg_lw_layout *l = pg_lw_layout_of(c, i, t);
+    return l == NULL ? 0 : l->n_regs;
+}
