@@ -176,6 +176,11 @@ ptxgen_str ptxgen_result_ir(const ptxgen_result *r)
     return pg_str_out(r == NULL ? PG_STR("") : pg_strbuf_str(&r->ir));
 }
 
+uint32_t ptxgen_result_source_line(const ptxgen_result *r, uint32_t ptx_line)
+{
+    return r == NULL || ptx_line == 0 || ptx_line > r->line_of.n ? 0 : r->line_of.at[ptx_line - 1];
+}
+
 ptxgen_str ptxgen_result_target(const ptxgen_result *r)
 {
     return pg_str_out(r == NULL ? PG_STR("") : r->target);

@@ -5,6 +5,7 @@
 #include <ptxgen.h>
 
 #include "base/diag.h"
+#include "base/vec.h"
 #include "ir/ir.h"
 #include "sched/pass.h"
 
@@ -27,6 +28,7 @@ struct ptxgen_result {
     pg_arena arena; /* diagnostics, entries, pass statistics, the PTX object model */
     pg_diags diags;
     pg_strbuf ptx;
+    pg_vec_u32 line_of; /* IR line of each PTX line */
     pg_strbuf ir;
     pg_str target;
     pg_entry_facts *entries;

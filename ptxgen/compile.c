@@ -109,23 +109,34 @@ static pg_status run_passes(driver *d, bool *stopped)
     return pg_strbuf_status(&r->ir);
 }
 
-static pg_status make_manifests(driver *d)
+/* Emission writes a kernel's manifest as a comment before it: `ptxgen: {...}`. */
+static pg_str manifest_in(const pg_ptx_module *ptx, pg_str entry)
+{
+    const pg_str prefix = PG_STR("ptxgen: ");
+    for (uint32_t i = 0; i < ptx->funcs.n; i++) {
+        const pg_ptx_func *f = ptx->funcs.at[i];
+        if (!pg_str_eq(ptx->syms.at[f->sym].name, entry)) {
+            continue;
+        }
+        for (uint32_t n = 0; n < f->lead.n; n++) {
+            pg_str line = f->lead.at[n];
+            if (pg_str_starts(line, prefix)) {
+                return pg_str_sub(line, prefix.len, line.len);
+            }
+        }
+    }
+    return PG_STR("");
+}
+
+static pg_status take_manifests(driver *d, const pg_ptx_module *ptx)
 {
     ptxgen_result *r = d->result;
-    pg_strbuf text;
-    pg_strbuf_init(&text, r->alloc);
-    pg_status status = PG_OK;
-    uint32_t i = 0;
-    for (const pg_kernel *k = d->module->kernels; k != NULL && status == PG_OK; k = k->next) {
-        pg_strbuf_clear(&text);
-        status = pg_manifest(&text, d->module, k, &r->diags);
-        if (status == PG_OK) {
-            status = pg_strbuf_status(&text);
-        }
-        r->entries[i++].manifest = pg_arena_str(&r->arena, pg_strbuf_str(&text));
+    for (uint32_t i = 0; i < r->n_entries; i++) {
+        pg_str manifest = manifest_in(ptx, r->entries[i].name);
+        PG_REQUIRE(&r->diags, manifest.len != 0, "a kernel has no manifest");
+        r->entries[i].manifest = pg_arena_str(&r->arena, manifest);
     }
-    pg_strbuf_fini(&text);
-    return status == PG_OK ? pg_arena_status(&r->arena) : status;
+    return pg_arena_status(&r->arena);
 }
 
 static pg_status emit(driver *d)
@@ -137,9 +148,9 @@ static pg_status emit(driver *d)
     pg_lower_options options = {.annotate = (d->options->flags & PTXGEN_ANNOTATE) != 0};
     pg_ptx_module *ptx = NULL;
     PG_TRY(pg_lower(d->module, &options, &r->arena, &r->diags, &ptx));
-    pg_ptx_write(&r->ptx, ptx);
+    pg_ptx_write_map(&r->ptx, ptx, &r->arena, &r->line_of);
     PG_TRY(pg_strbuf_status(&r->ptx));
-    PG_TRY(make_manifests(d));
+    PG_TRY(take_manifests(d, ptx));
     r->stats.ptx_bytes = r->ptx.len;
     r->stats.emit_ns = lap(d);
     return PG_OK;
@@ -165,8 +176,9 @@ pg_status pg_compile_text(ptxgen_ctx *ctx, pg_str text, const ptxgen_options *op
     driver d = {.options = options, .result = r};
     d.began_ns = now_ns(&d);
     pg_status status = drive(&d, &ctx->ir, text);
-    if (status == PG_OK) {
-        status = pg_arena_status(&ctx->ir.arena);
+    /* Where memory ran out, whatever else was said may be its consequence. */
+    if (ctx->ir.arena.is_oom || r->arena.is_oom || (d.module != NULL && d.module->arena.is_oom)) {
+        status = PG_E_NOMEM;
     }
     note_memory(&d);
     pg_module_destroy(d.module);

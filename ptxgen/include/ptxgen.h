@@ -215,6 +215,9 @@ PTXGEN_API ptxgen_status ptxgen_result_status(const ptxgen_result *r);
 /* Empty where the options or an error stopped before it. */
 PTXGEN_API ptxgen_str ptxgen_result_ptx(const ptxgen_result *r);
 PTXGEN_API ptxgen_str ptxgen_result_ir(const ptxgen_result *r);
+/* Line of the IR that a line of the PTX text came from, both from 1; 0 where there is none. For
+ * messages about the PTX text, such as those of an assembler. */
+PTXGEN_API uint32_t ptxgen_result_source_line(const ptxgen_result *r, uint32_t ptx_line);
 /* The module's target, "sm_90a"; empty if it could not be read. */
 PTXGEN_API ptxgen_str ptxgen_result_target(const ptxgen_result *r);
 
