@@ -17,6 +17,10 @@ void pg_lw_region(pg_lw *c, const pg_region *r)
             return;
         }
         c->b.loc = i->loc;
+        if (c->opt != NULL && c->opt->annotate) {
+            pg_ptx_comment(&c->b, "loc %u:%u %s", i->loc.line, i->loc.column,
+                           pg_op_infos[i->op].text);
+        }
         lower_fns[i->op](c, i);
     }
 }

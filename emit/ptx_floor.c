@@ -155,6 +155,16 @@ static void add_params(pg_ptx_floor *fl, const pg_ptx_module *m, const pg_ptx_fu
     }
 }
 
+/* Whether one more statement of a spelling may ask for more than those before it. */
+static bool is_up_to_operands(const pg_ptx_func *f, const pg_ptx_stmt *s)
+{
+    bool is_one = s->row == PG_ISA_MBAR_ARRIVE;
+    for (uint32_t i = 0; i < s->n_ops && !is_one; i++) {
+        is_one = f->pool.at[s->ops + i].kind == PG_PTX_O_SREG;
+    }
+    return is_one;
+}
+
 uint16_t pg_ptx_min_version(const pg_ptx_module *m)
 {
     pg_ptx_floor fl = {.version = 60};
@@ -169,17 +179,18 @@ uint16_t pg_ptx_min_version(const pg_ptx_module *m)
                 raise_to(&fl, 83, 70, PG_STR(".b128"));
             }
         }
-        pg_str last = {0};
+        const char *seen[64] = {NULL}; /* spellings that were added lately */
         for (uint32_t k = 0; k < f->body.n; k++) {
             const pg_ptx_stmt *s = &f->body.at[k];
-            bool is_same = s->n_ops == 0 || (s->text.ptr == last.ptr && s->text.len == last.len);
-            if (s->kind != PG_PTX_S_INST || s->row == PG_ISA_NONE || (is_same && s->n_ops > 3)) {
+            const char **slot = &seen[((uintptr_t)s->text.ptr >> 3) % PG_COUNT_OF(seen)];
+            if (s->kind != PG_PTX_S_INST || s->row == PG_ISA_NONE ||
+                (*slot == s->text.ptr && !is_up_to_operands(f, s))) {
                 continue;
             }
+            *slot = s->text.ptr;
             pg_isa_words words;
             pg_isa_split(s->text, &words);
             pg_ptx_floor_add_stmt(&fl, m, f, s, s->row, &words);
-            last = s->text;
         }
     }
     return fl.version;
