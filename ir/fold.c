@@ -73,7 +73,7 @@ static uint64_t divide(pg_op op, pg_elem e, uint64_t a, uint64_t b, uint8_t *poi
     }
     uint64_t ua = unsign(e, a), ub = unsign(e, b);
     int64_t sa = (int64_t)a, sb = (int64_t)b;
-    switch (op) {
+    switch ((int)op) {
     case PG_OP_UDIV: return ua / ub;
     case PG_OP_UREM: return ua % ub;
     case PG_OP_ICDIV: return (uint64_t)(sa / sb + (sa % sb != 0));
@@ -111,31 +111,29 @@ static bool shifts(const pg_fold *f)
     return true;
 }
 
-bool pg_fold_int(const pg_fold *f)
+static bool arithmetic(const pg_fold *f)
 {
     const pg_elem e = f->elem;
     const uint64_t *x = f->in[0];
     const uint64_t *y = f->in[1] != NULL ? f->in[1] : x;
     uint64_t *out = f->out;
     switch ((int)f->op) {
-    case PG_OP_IADD:
-    case PG_OP_ISUB:
-    case PG_OP_IMUL:
-        if (pg_attr_has(f->attrs, PG_A_NW)) {
-            return no_wrap(f);
-        }
-        if (f->op == PG_OP_IADD) {
-            EACH(to = a + b);
-        }
-        if (f->op == PG_OP_ISUB) {
-            EACH(to = a - b);
-        }
-        EACH(to = a * b);
-    case PG_OP_IDIV:
-    case PG_OP_UDIV:
-    case PG_OP_IREM:
-    case PG_OP_UREM:
-    case PG_OP_ICDIV: return divisions(f);
+    case PG_OP_IADD: EACH(to = a + b);
+    case PG_OP_ISUB: EACH(to = a - b);
+    case PG_OP_IMUL: EACH(to = a * b);
+    case PG_OP_INEG: EACH(to = 0 - a);
+    case PG_OP_IABS: EACH(to = (int64_t)a < 0 ? 0 - a : a);
+    default: return false;
+    }
+}
+
+static bool choices_and_bits(const pg_fold *f)
+{
+    const pg_elem e = f->elem;
+    const uint64_t *x = f->in[0];
+    const uint64_t *y = f->in[1];
+    uint64_t *out = f->out;
+    switch ((int)f->op) {
     case PG_OP_IMIN: EACH(to = (int64_t)a < (int64_t)b ? a : b);
     case PG_OP_IMAX: EACH(to = (int64_t)a > (int64_t)b ? a : b);
     case PG_OP_UMIN: EACH(to = a < b ? a : b); /* sign extension keeps the unsigned order */
@@ -143,12 +141,27 @@ bool pg_fold_int(const pg_fold *f)
     case PG_OP_AND: EACH(to = a & b);
     case PG_OP_OR: EACH(to = a | b);
     case PG_OP_XOR: EACH(to = a ^ b);
+    default: return false;
+    }
+}
+
+bool pg_fold_int(const pg_fold *f)
+{
+    switch ((int)f->op) {
+    case PG_OP_IADD:
+    case PG_OP_ISUB:
+    case PG_OP_IMUL: return pg_attr_has(f->attrs, PG_A_NW) ? no_wrap(f) : arithmetic(f);
+    case PG_OP_INEG:
+    case PG_OP_IABS: return arithmetic(f);
+    case PG_OP_IDIV:
+    case PG_OP_UDIV:
+    case PG_OP_IREM:
+    case PG_OP_UREM:
+    case PG_OP_ICDIV: return divisions(f);
     case PG_OP_SHL:
     case PG_OP_ISHR:
     case PG_OP_USHR: return shifts(f);
-    case PG_OP_INEG: EACH(to = 0 - a);
-    case PG_OP_IABS: EACH(to = (int64_t)a < 0 ? 0 - a : a);
-    default: return false;
+    default: return choices_and_bits(f);
     }
 }
 
@@ -223,6 +236,8 @@ bool pg_fold_may_poison(pg_op op, const pg_attrs *attrs)
     }
 }
 
+/* The interface of interp.h: one value each, as the folder has them. */
+// NOLINTNEXTLINE(readability-function-size)
 bool pg_fold_elem(pg_op op, const pg_attrs *attrs, pg_elem elem, pg_elem res, const uint64_t *in,
                   uint32_t n_in, uint64_t *out, bool *is_poison)
 {

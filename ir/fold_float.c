@@ -10,7 +10,7 @@ enum { BLOCK = 256 };
 
 static uint64_t canonical_nan(pg_elem e)
 {
-    switch (e) {
+    switch ((int)e) {
     case PG_F16:
     case PG_BF16: return 0x7FFF;
     case PG_F32: return 0x7FFFFFFF;
@@ -24,7 +24,7 @@ uint64_t pg_fold_round_f32(pg_elem e, float x)
     if (isnan(x)) {
         return canonical_nan(e);
     }
-    switch (e) {
+    switch ((int)e) {
     case PG_F32: return pg_f32_bits(x);
     case PG_F16: return pg_f32_to_f16(x);
     case PG_BF16: return pg_f32_to_bf16(x);
@@ -40,7 +40,7 @@ uint64_t pg_fold_round_f64(pg_elem e, double x)
 static void decode_f32(pg_elem e, const uint64_t *in, uint32_t n, float *out)
 {
     for (uint32_t i = 0; i < n; i++) {
-        switch (e) {
+        switch ((int)e) {
         case PG_F32:
         case PG_TF32: out[i] = pg_f32_of_bits((uint32_t)in[i]); break;
         case PG_F16: out[i] = pg_f16_to_f32((uint16_t)in[i]); break;
@@ -98,6 +98,19 @@ static bool run_f32(pg_op op, uint32_t n, const float *a, const float *b, const 
     }
 }
 
+/* Through libm, in double whatever the type. */
+static bool functions_f64(pg_op op, uint32_t n, const double *a, double *to)
+{
+    switch ((int)op) {
+    case PG_OP_EXP: EACH(exp(a[i]));
+    case PG_OP_EXP2: EACH(exp2(a[i]));
+    case PG_OP_LOG2: EACH(log2(a[i]));
+    case PG_OP_RSQRT: EACH(1.0 / sqrt(a[i]));
+    case PG_OP_TANH: EACH(tanh(a[i]));
+    default: return false;
+    }
+}
+
 static bool run_f64(pg_op op, uint32_t n, const double *a, const double *b, const double *c,
                     double *to)
 {
@@ -113,18 +126,13 @@ static bool run_f64(pg_op op, uint32_t n, const double *a, const double *b, cons
     case PG_OP_FABS: EACH(fabs(a[i]));
     case PG_OP_FMA: EACH(fma(a[i], b[i], c[i]));
     case PG_OP_SQRT: EACH(sqrt(a[i]));
-    case PG_OP_EXP: EACH(exp(a[i]));
-    case PG_OP_EXP2: EACH(exp2(a[i]));
-    case PG_OP_LOG2: EACH(log2(a[i]));
-    case PG_OP_RSQRT: EACH(1.0 / sqrt(a[i]));
-    case PG_OP_TANH: EACH(tanh(a[i]));
-    default: return false;
+    default: return functions_f64(op, n, a, to);
     }
 }
 
 static bool block_f64(const pg_fold *f, uint32_t at, uint32_t n)
 {
-    double in[3][BLOCK], to[BLOCK];
+    double in[3][BLOCK] = {{0}}, to[BLOCK];
     for (uint32_t k = 0; k < 3; k++) {
         for (uint32_t i = 0; i < n; i++) {
             in[k][i] = f->in[k] != NULL ? pg_elem_to_f64(f->elem, f->in[k][at + i]) : 0;
@@ -141,7 +149,7 @@ static bool block_f64(const pg_fold *f, uint32_t at, uint32_t n)
 
 static bool block_f32(const pg_fold *f, uint32_t at, uint32_t n)
 {
-    float in[3][BLOCK], to[BLOCK];
+    float in[3][BLOCK] = {{0}}, to[BLOCK];
     for (uint32_t k = 0; k < 3; k++) {
         if (f->in[k] != NULL) {
             decode_f32(f->elem, f->in[k] + at, n, in[k]);

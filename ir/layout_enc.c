@@ -272,7 +272,7 @@ pg_layout_error pg_layout_of_buf(const pg_types *t, pg_type buf, pg_layout *out)
     if ((has_enc && e->kind != PG_ENC_SMEM) || rank == 0 || rank > ty->rank) {
         return PG_LAYOUT_SHAPE;
     }
-    uint8_t order[PG_MAX_RANK];
+    uint8_t order[PG_MAX_RANK] = {0};
     for (uint32_t d = 0; d < rank; d++) {
         order[d] = has_enc ? e->order[d] : (uint8_t)(rank - 1 - d);
     }
