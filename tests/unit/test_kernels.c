@@ -260,8 +260,7 @@ Test(kernels, settings_are_checked)
 static char *read_twin(const char *name)
 {
     char path[512];
-    const char *root = getenv("PTXGEN_SOURCE_ROOT");
-    (void)snprintf(path, sizeof path, "%s/tests/property/twins/%s.ptir", root ? root : ".", name);
+    (void)snprintf(path, sizeof path, "%s/tests/property/twins/%s.ptir", PG_SOURCE_ROOT, name);
     FILE *f = fopen(path, "rb");
     cr_assert_not_null(f, "cannot open %s", path);
     char *text = calloc(1, 1 << 16);
