@@ -59,6 +59,7 @@
 #define MBAR_WAIT_SEM ".(acquire|relaxed).(cta|cluster)"
 #define M64           "m64n#"
 #define CTA_GROUP     "(cta_group::1|cta_group::2)"
+#define WMMA_SHAPES   "m16n16k16|m8n32k16|m32n8k16"
 #define XN            "x1|x2|x4|x8|x16|x32|x64|x128"
 #define FP864         "e4m3|e5m2|e3m2|e2m3|e2m1"
 #define BOOLOP        "[.(and|or|xor)]"

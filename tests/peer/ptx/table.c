@@ -1,4 +1,4 @@
-/* ptx_table.c: each row of ptx_isa.def before ptxas. For every row, spellings are made from its pattern (each
+/* table.c: each row of ptx_isa.def before ptxas. For every row, spellings are made from its pattern (each
  * choice and each option at least once) and operands from its operand column; all that need the same target and
  * .version go into one kernel, which ptxas must accept for exactly the least that the table claims.
  * Prints `N passed, N failed`; exits with 77 where there is no ptxas. */
