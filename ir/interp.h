@@ -31,8 +31,8 @@ typedef struct pg_interp_options {
     uint64_t max_steps; /* instructions; 0: 10^10 */
 } pg_interp_options;
 
-/* Runs kernel k. Faults (out of bounds, poison, deadlock, over-arrival, ...) go to diags at the
- * operation's line. */
+/* Runs kernel k of a module that pg_verify accepts; any layouts or none. Faults (out of bounds,
+ * poison, deadlock, over-arrival, ...) go to diags at the operation's line. */
 pg_status pg_interp_run(pg_kernel *k, const pg_interp_arg *args, uint32_t n_args,
                         const pg_interp_options *opt, pg_diags *diags);
 /* Evaluates the launch region only: grid sizes. */

@@ -113,13 +113,14 @@ pg_run pg_rt_force_get(pg_machine *m, bool *done)
     return PG_RUN_NEXT;
 }
 
-/* Everything still in flight ends with the CTA, but a copy into shared memory must not outlive it.
+/* Everything still in flight ends with the CTA, but what uses its shared memory must not outlive
+ * it.
  */
 pg_run pg_rt_finish(pg_machine *m)
 {
     for (uint32_t k = 0; k < m->events.n; k++) {
         pg_event *e = &m->events.at[k];
-        if (e->kind == PG_EV_GET) {
+        if (e->kind == PG_EV_GET || (e->kind == PG_EV_PUT && !e->is_retired)) {
             return pg_rt_fault(m, PG_D_RUN_EXIT, e->inst);
         }
         while (!e->is_done) {

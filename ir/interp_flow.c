@@ -116,6 +116,9 @@ RUN(ELECT)
 /* Starts this partition and its neighbours; the caller joins them all. */
 RUN(PARTITION)
 {
+    if (co->part != NULL) {
+        return pg_rt_fault(m, PG_D_RUN_UNSUPPORTED, i, "a partition within a partition");
+    }
     m->n_cos = 1;
     const pg_inst *at = i;
     while (at != NULL && at->op == PG_OP_PARTITION) {

@@ -1,6 +1,7 @@
 /* interp_value.c: slots of values, elementwise operations, and those that move elements. */
 #include <string.h>
 
+#include "ir/elem.h"
 #include "ir/fold.h"
 #include "ir/interp_int.h"
 
@@ -67,6 +68,9 @@ pg_status pg_rt_slots_init(pg_machine *m)
         const pg_type_info *ty = pg_val_info(m->k, v);
         s->obj = p;
         s->at[0] = ty->is_ptr ? (uint64_t)(p + 1) << 48 : m->args[p].bits;
+        if (ty->kind == PG_TY_SCALAR && !ty->is_ptr && pg_elem_infos[ty->elem].cls == 'I') {
+            s->at[0] = pg_elem_wrap((pg_elem)ty->elem, s->at[0]);
+        }
     }
     return PG_OK;
 }
@@ -277,7 +281,7 @@ RUN(IOTA)
     uint64_t stride[PG_MAX_RANK];
     strides_of(ty, stride);
     for (uint32_t e = 0; e < out->n; e++) {
-        out->at[e] = e / stride[dim] % (uint64_t)ty->dims[dim];
+        out->at[e] = pg_elem_wrap((pg_elem)ty->elem, e / stride[dim] % (uint64_t)ty->dims[dim]);
     }
     return PG_RUN_NEXT;
 }
