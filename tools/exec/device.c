@@ -210,13 +210,17 @@ uint64_t pe_symbol_address(const ptxexec_module *m, const uint64_t *global_at, u
     return s->space == PG_PTX_SP_CONST ? PE_CONST_WINDOW + m->sym_at[sym] : global_at[sym];
 }
 
-static ptxexec_status relocate(ptxexec_device *d, const ptxexec_module *m, const uint64_t *global_at,
-                     uint32_t sym)
+static ptxexec_status relocate(ptxexec_device *d, const ptxexec_module *m,
+                               const uint64_t *global_at, uint32_t sym)
 {
     const pg_ptx_sym *s = &m->ptx->syms.at[sym];
     for (uint32_t k = 0; k < s->n_relocs; k++) {
-        uint64_t value = pe_symbol_address(m, global_at, s->relocs[2 * k + 1]);
         uint64_t at = global_at[sym] + s->relocs[2 * k];
+        uint64_t value = 0; /* the addend */
+        if (ptxexec_device_read(d, at, &value, sizeof value, NULL, NULL) != PTXEXEC_OK) {
+            return PTXEXEC_E_INVALID;
+        }
+        value += pe_symbol_address(m, global_at, s->relocs[2 * k + 1]);
         if (ptxexec_device_write(d, at, &value, sizeof value) != PTXEXEC_OK) {
             return PTXEXEC_E_INVALID; /* the place is outside the variable */
         }

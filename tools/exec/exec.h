@@ -128,6 +128,7 @@ typedef struct pe_call {
 
 struct ptxexec_module {
     pg_alloc alloc;
+    bool has_failed_alloc; /* some request was refused while loading */
     pg_arena arena;
     pg_diags diags;
     pg_ptx_module *ptx;

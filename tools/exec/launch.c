@@ -266,8 +266,11 @@ static ptxexec_status place_symbols(pe_launch *l, ptxexec_report *r)
                        : s->space == PG_PTX_SP_CONST ? m->sym_at[k]
                                                      : global_at[k];
         for (uint32_t j = 0; s->space == PG_PTX_SP_CONST && j < s->n_relocs; j++) {
-            uint64_t value = pe_symbol_address(m, global_at, s->relocs[2 * j + 1]);
-            memcpy(bytes + m->sym_at[k] - PE_CONST_START + s->relocs[2 * j], &value, sizeof value);
+            uint8_t *at = bytes + m->sym_at[k] - PE_CONST_START + s->relocs[2 * j];
+            uint64_t value = 0; /* the addend */
+            memcpy(&value, at, sizeof value);
+            value += pe_symbol_address(m, global_at, s->relocs[2 * j + 1]);
+            memcpy(at, &value, sizeof value);
         }
     }
     return PTXEXEC_OK;

@@ -69,6 +69,16 @@ static pg_status load(ptxexec_module *m, pg_str text)
     return pg_diags_status(&m->diags);
 }
 
+/* The caller's allocator, remembering refusals: whatever was made of one, the status is out of
+ * memory. */
+static void *noting_resize(void *user, void *block, size_t old_size, size_t new_size)
+{
+    ptxexec_module *m = user;
+    void *p = m->alloc.resize(m->alloc.user, block, old_size, new_size);
+    m->has_failed_alloc = m->has_failed_alloc || (p == NULL && new_size != 0);
+    return p;
+}
+
 ptxexec_status ptxexec_module_load(const ptxexec_allocator *alloc_or_null, const char *text,
                                    size_t size, ptxexec_module **out)
 {
@@ -82,13 +92,14 @@ ptxexec_status ptxexec_module_load(const ptxexec_allocator *alloc_or_null, const
         return PTXEXEC_E_NOMEM;
     }
     *m = (ptxexec_module){.alloc = alloc};
-    pg_arena_init(&m->arena, alloc);
-    pg_diags_init(&m->diags, &m->arena, alloc);
+    pg_alloc noting = {.user = m, .resize = noting_resize};
+    pg_arena_init(&m->arena, noting);
+    pg_diags_init(&m->diags, &m->arena, noting);
     pg_map_init(&m->opcode_ids, &m->arena);
     pg_map_init(&m->c32_ids, &m->arena);
     pg_map_init(&m->c64_ids, &m->arena);
     pg_status status = load(m, (pg_str){text, size});
-    if (m->arena.is_oom) {
+    if (m->has_failed_alloc) {
         status = PG_E_NOMEM;
     }
     if (status != PG_OK) {

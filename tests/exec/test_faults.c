@@ -1,0 +1,210 @@
+/* test_faults.c: each kind of fault as a bad program, and a good one beside it that stays silent.
+ */
+#include <criterion/criterion.h>
+
+#include "tests/exec/harness.h"
+
+static void expect_fault(const char *ptx, uint32_t block, ptxexec_fault_kind kind, uint32_t line)
+{
+    for (uint64_t seed = 0; seed < 4; seed++) {
+        exec_job job = {
+            .ptx = ptx, .block = block, .seed = seed, .max_steps = 20000, .out_size = 256};
+        exec_job_run(&job);
+        ptxexec_fault f = exec_job_fault(&job);
+        cr_expect_eq(f.kind, kind, "%s: %s", ptxexec_fault_kind_text(f.kind), f.message);
+        cr_expect(line == 0 || f.at.line == line, "line %u, expected %u: %s", f.at.line, line,
+                  f.message);
+        exec_job_end(&job);
+    }
+}
+
+static void expect_clean(const char *ptx, uint32_t block)
+{
+    for (uint64_t seed = 0; seed < 4; seed++) {
+        exec_job job = {
+            .ptx = ptx, .block = block, .seed = seed, .max_steps = 20000, .out_size = 256};
+        exec_job_run(&job);
+        const char *text = ptxexec_report_fault_count(job.report) > 0
+                               ? ptxexec_report_fault(job.report, 0).message
+                               : "";
+        cr_expect_eq(job.status, PTXEXEC_OK, "%s", text);
+        exec_job_end(&job);
+    }
+}
+
+/* The body begins on line 13. */
+enum { BODY = 13 };
+
+Test(exec_faults, bounds)
+{
+    expect_clean(EXEC_KERNEL("st.global.u32 [%rd1+252], %r1;\n"), 1);
+    expect_fault(EXEC_KERNEL("st.global.u32 [%rd1+256], %r1;\n"), 1, PTXEXEC_F_OUT_OF_BOUNDS, BODY);
+    expect_fault(EXEC_KERNEL("\nld.global.u32 %r2, [%rd1+-4];\n"), 1, PTXEXEC_F_OUT_OF_BOUNDS,
+                 BODY + 1);
+    expect_fault(EXEC_KERNEL("mov.u64 %rd2, 0;\nld.global.u32 %r2, [%rd2];\n"), 1,
+                 PTXEXEC_F_OUT_OF_BOUNDS, BODY + 1);
+    expect_fault(EXEC_KERNEL("ld.u32 %r2, [%rd1+100000];\n"), 1, PTXEXEC_F_OUT_OF_BOUNDS, BODY);
+    expect_fault(EXEC_KERNEL(".shared .b8 s[64];\nst.shared.u32 [s+64], %r1;\n"), 1,
+                 PTXEXEC_F_OUT_OF_BOUNDS, BODY + 1);
+    expect_clean(EXEC_KERNEL(".shared .b8 s[64];\nst.shared.u32 [s+60], %r1;\n"), 1);
+    expect_fault(EXEC_KERNEL(".local .b8 s[64];\nst.local.u32 [s+64], %r1;\n"), 1,
+                 PTXEXEC_F_OUT_OF_BOUNDS, BODY + 1);
+    expect_fault(EXEC_KERNEL("ld.param.u64 %rd2, [out+8];\n"), 1, PTXEXEC_F_OUT_OF_BOUNDS, BODY);
+    expect_fault(EXEC_KERNEL("atom.global.add.u32 %r2, [%rd1+256], 1;\n"), 1,
+                 PTXEXEC_F_OUT_OF_BOUNDS, BODY);
+}
+
+Test(exec_faults, names_the_array_and_the_thread)
+{
+    exec_job job = {
+        .ptx = EXEC_KERNEL("mad.wide.u32 %rd2, %r1, 4, %rd1;\nst.global.u32 [%rd2], %r1;\n"),
+        .block = 96,
+        .out_size = 256};
+    exec_job_run(&job);
+    ptxexec_fault f = exec_job_fault(&job);
+    cr_expect_eq(f.kind, PTXEXEC_F_OUT_OF_BOUNDS);
+    cr_expect_eq(f.at.thread[0], 64);
+    cr_expect_eq(f.at.warp, 2);
+    cr_expect_eq(f.at.column, 1);
+    cr_expect_eq(f.size, 4);
+    cr_expect(strstr(f.message, "'out' of 256 bytes") != NULL, "%s", f.message);
+    exec_job_end(&job);
+}
+
+Test(exec_faults, misaligned_and_spaces)
+{
+    expect_fault(EXEC_KERNEL("ld.global.u32 %r2, [%rd1+2];\n"), 1, PTXEXEC_F_MISALIGNED, BODY);
+    expect_fault(EXEC_KERNEL("ld.global.v2.u32 {%r2, %r3}, [%rd1+4];\n"), 1, PTXEXEC_F_MISALIGNED,
+                 BODY);
+    expect_clean(EXEC_KERNEL("ld.global.v2.u32 {%r2, %r3}, [%rd1+8];\n"), 1);
+    expect_fault(EXEC_KERNEL(".shared .b32 s;\ncvta.shared.u64 %rd2, %rd1;\nmov.u64 %rd2, s;\n"
+                             "cvta.shared.u64 %rd2, %rd2;\nst.global.u32 [%rd2], %r1;\n"),
+                 1, PTXEXEC_F_WRONG_SPACE, BODY + 4);
+    expect_clean(EXEC_KERNEL(".shared .b32 s;\nmov.u64 %rd2, s;\ncvta.shared.u64 %rd2, "
+                             "%rd2;\nst.u32 [%rd2], %r1;\n"),
+                 1);
+    expect_fault(EXEC_KERNEL("st.shared.u32 [%rd1], %r1;\n"), 1, PTXEXEC_F_WRONG_SPACE, BODY);
+    static const char text[] = EXEC_HEAD(
+        "sm_90") ".const .u32 c = 7;\n.visible .entry k(.param .u64 out)\n{\n"
+                 ".reg .b32 %r<4>; .reg .b64 %rd<4>;\nmov.u64 %rd1, c; cvta.const.u64 %rd1, %rd1;\n"
+                 "ld.u32 %r1, [%rd1];\nst.u32 [%rd1], %r1;\nret;\n}\n";
+    expect_fault(text, 1, PTXEXEC_F_READ_ONLY, 10);
+}
+
+Test(exec_faults, poison)
+{
+    expect_fault(EXEC_KERNEL("setp.eq.u32 %p1, %r2, 0;\n@%p1 bra L;\nL:\n"), 1,
+                 PTXEXEC_F_POISON_BRANCH, BODY + 1);
+    expect_fault(EXEC_KERNEL("add.s64 %rd2, %rd3, 4;\nst.global.u32 [%rd2], %r1;\n"), 1,
+                 PTXEXEC_F_POISON_ADDRESS, BODY + 1);
+    expect_fault(EXEC_KERNEL("ld.global.u32 %r2, [%rd1];\nsetp.eq.u32 %p1, %r2, 0;\n@%p1 "
+                             "st.global.u32 [%rd1], 1;\n"),
+                 1, PTXEXEC_F_POISON_BRANCH, BODY + 2);
+    expect_fault(
+        EXEC_KERNEL(".shared .b32 s[2];\nst.shared.u32 [s], %r1;\nld.shared.u32 %r2, [s+4];\n"
+                    "bar.sync %r2;\n"),
+        32, PTXEXEC_F_POISON_SYNC, BODY + 3);
+    expect_clean(
+        EXEC_KERNEL(
+            "setp.eq.u32 %p1, %r1, 9;\nselp.u32 %r3, %r2, 7, %p1;\nst.global.u32 [%rd1], %r3;\n"
+            "ld.global.u32 %r4, [%rd1];\nsetp.eq.u32 %p1, %r4, 0;\n@%p1 bra L;\nL:\n"),
+        1);
+    exec_job job = {.ptx =
+                        EXEC_KERNEL("st.global.u32 [%rd1], %r2;\nst.global.u32 [%rd1+4], %r1;\n"),
+                    .block = 1,
+                    .out_size = 12};
+    exec_job_run(&job);
+    cr_expect_eq(job.status, PTXEXEC_OK);
+    cr_expect_eq(job.n_poison, 8);
+    exec_job_end(&job);
+}
+
+Test(exec_faults, divergence)
+{
+    expect_fault(
+        EXEC_KERNEL(
+            "setp.lt.u32 %p1, %r1, 16;\n@%p1 bra A;\nbar.sync 0;\nbra B;\nA:\nbar.sync 0;\nB:\n"),
+        32, PTXEXEC_F_DIVERGED, 0);
+    expect_clean(
+        EXEC_KERNEL("setp.lt.u32 %p1, %r1, 16;\n@%p1 bra A;\nmov.u32 %r2, 1;\nA:\nbar.sync 0;\n"),
+        64);
+    expect_clean(EXEC_KERNEL("setp.lt.u32 %p1, %r1, 16;\n@%p1 exit;\nbar.sync 0;\n"), 64);
+    expect_clean(EXEC_KERNEL("setp.lt.u32 %p1, %r1, 16;\n@%p1 bra A;\nbarrier.sync 0;\nbra "
+                             "B;\nA:\nbarrier.sync 0;\nB:\n"),
+                 32);
+    expect_fault(EXEC_KERNEL("shfl.sync.idx.b32 %r2, %r1, 0, 31, 0xFFFF;\n"), 32,
+                 PTXEXEC_F_MEMBER_MASK, BODY);
+    expect_clean(
+        EXEC_KERNEL("setp.lt.u32 %p1, %r1, 16;\n@%p1 shfl.sync.idx.b32 %r2, %r1, 0, 31, 0xFFFF;\n"),
+        32);
+}
+
+Test(exec_faults, deadlock)
+{
+    expect_fault(EXEC_KERNEL("bar.sync 1, 128;\n"), 64, PTXEXEC_F_DEADLOCK, BODY);
+    expect_clean(EXEC_KERNEL("bar.sync 1, 64;\n"), 64);
+    expect_fault(EXEC_KERNEL("setp.lt.u32 %p1, %r1, 16;\n@%p1 bra A;\nmov.u32 %r2, 0;\nexit;\nA:\n"
+                             "shfl.sync.idx.b32 %r2, %r1, 0, 31, 0xFFFF;\nbar.sync 2, 64;\n"),
+                 32, PTXEXEC_F_DEADLOCK, 0);
+    expect_fault(EXEC_KERNEL("setp.lt.u32 %p1, %r1, 8;\n@%p1 bra A;\nvote.sync.any.pred %p2, %p1, "
+                             "0xFFFFFFFF;\nbra B;\nA:\n"
+                             "bar.warp.sync 0xFF;\nbarrier.sync 0;\nB:\n"),
+                 32, PTXEXEC_F_DEADLOCK, 0);
+    exec_job job = {.ptx = EXEC_KERNEL("setp.lt.u32 %p1, %r1, 32;\n@%p1 bra A;\nbar.sync 1, "
+                                       "64;\nbra B;\nA:\nbar.sync 2, 64;\nB:\n"),
+                    .block = 64};
+    exec_job_run(&job);
+    cr_expect_eq(exec_job_fault(&job).kind, PTXEXEC_F_DEADLOCK);
+    cr_expect_eq(ptxexec_report_fault_count(job.report), 2, "every waiter is named");
+    exec_job_end(&job);
+}
+
+Test(exec_faults, barriers)
+{
+    expect_fault(EXEC_KERNEL("mov.u32 %r2, 16;\nbarrier.sync %r2;\n"), 32, PTXEXEC_F_BARRIER,
+                 BODY + 1);
+    expect_fault(EXEC_KERNEL("mov.u32 %r2, 33;\nbarrier.sync 1, %r2;\n"), 32, PTXEXEC_F_BARRIER,
+                 BODY + 1);
+    expect_fault(EXEC_KERNEL("setp.lt.u32 %p1, %r1, 32;\n@%p1 bra A;\nbar.sync 1, 64;\nA:\n@!%p1 "
+                             "exit;\nbar.sync 1, 96;\n"),
+                 64, PTXEXEC_F_BARRIER, 0);
+    expect_clean(EXEC_KERNEL("setp.lt.u32 %p1, %r1, 32;\n@%p1 bra A;\nbar.sync 1, 64;\nbra "
+                             "B;\nA:\nbar.arrive 1, 64;\nB:\n"),
+                 64);
+}
+
+Test(exec_faults, ends)
+{
+    expect_fault(EXEC_KERNEL("L:\nbra L;\n"), 32, PTXEXEC_F_STEP_LIMIT, 0);
+    expect_fault(EXEC_KERNEL("trap;\n"), 32, PTXEXEC_F_TRAP, BODY);
+    expect_fault(EXEC_KERNEL("mov.u64 %rd2, 1234;\n{ .reg .b32 t; call (t), %rd2, (%r1), P; }\nP: "
+                             ".callprototype (.param .b32 _) _ (.param .b32 _);\n"),
+                 1, PTXEXEC_F_BAD_CALL, 0);
+}
+
+Test(exec_faults, use_after_free)
+{
+    static const char text[] = EXEC_HEAD(
+        "sm_90") ".visible .entry k(.param .u64 p)\n{\n.reg .b32 %r<2>; .reg .b64 %rd<2>;\n"
+                 "ld.param.u64 %rd1, [p];\nld.global.u32 %r1, [%rd1];\nret;\n}\n";
+    ptxexec_module *m = NULL;
+    ptxexec_device *d = NULL;
+    ptxexec_report *r = NULL;
+    uint64_t a = 0;
+    cr_assert_eq(ptxexec_module_load(NULL, text, strlen(text), &m), PTXEXEC_OK);
+    cr_assert_eq(ptxexec_device_create(NULL, &d), PTXEXEC_OK);
+    cr_assert_eq(ptxexec_device_alloc(d, 64, PTXEXEC_FILL_ZERO, "gone", &a), PTXEXEC_OK);
+    cr_expect_eq(a % 256, 0);
+    cr_assert_eq(ptxexec_device_free(d, a), PTXEXEC_OK);
+    cr_expect_eq(ptxexec_device_free(d, a), PTXEXEC_E_MISUSE);
+    ptxexec_launch_options o = {.struct_size = sizeof o,
+                                .grid = {1, 1, 1},
+                                .block = {1, 1, 1},
+                                .params = &a,
+                                .params_size = 8};
+    cr_assert_eq(ptxexec_launch(d, m, &o, &r), PTXEXEC_E_FAULT);
+    cr_expect_eq(ptxexec_report_fault(r, 0).kind, PTXEXEC_F_USE_AFTER_FREE);
+    ptxexec_report_destroy(r);
+    ptxexec_device_destroy(d);
+    ptxexec_module_destroy(m);
+}

@@ -1,0 +1,207 @@
+/* test_load.c: loading, refusing, asking; memory that runs out. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+#include "tests/exec/harness.h"
+
+static ptxexec_diag first_diag(const char *text, ptxexec_status expected)
+{
+    static char message[512];
+    ptxexec_module *m = NULL;
+    ptxexec_status status = ptxexec_module_load(NULL, text, strlen(text), &m);
+    cr_assert_eq(status, expected, "status %d", (int)status);
+    cr_assert(ptxexec_module_diag_count(m) > 0);
+    ptxexec_diag d = ptxexec_module_diag(m, 0);
+    (void)strncpy(message, d.message, sizeof message - 1);
+    d.message = message;
+    d.help = "";
+    cr_expect_eq(ptxexec_module_entry_count(m), 0, "nothing can run");
+    ptxexec_module_destroy(m);
+    return d;
+}
+
+/* An instruction or a form that the executor lacks is named with its place before anything runs. */
+Test(exec_load, unsupported_is_named)
+{
+    ptxexec_diag d = first_diag(EXEC_KERNEL("add.u32 %r2, %r1, 1;\n  tex.2d.v4.f32.s32 {%f1, %f2, "
+                                            "%f3, %f4}, [%rd1, {%r1, %r2}];\n"),
+                                PTXEXEC_E_UNSUPPORTED);
+    cr_expect_eq(d.line, 14);
+    cr_expect_eq(d.column, 3);
+    cr_expect(strstr(d.message, "tex.2d") != NULL, "%s", d.message);
+    d = first_diag(EXEC_KERNEL("shfl.up.b32 %r2, %r1, 1, 0;\n"), PTXEXEC_E_UNSUPPORTED);
+    cr_expect_eq(d.line, 13);
+    d = first_diag(EXEC_KERNEL("add.weird.u32 %r2, %r1, 1;\n"), PTXEXEC_E_UNSUPPORTED);
+    cr_expect(strstr(d.message, ".weird") != NULL, "%s", d.message);
+    d = first_diag(EXEC_KERNEL("frobnicate.u32 %r2, %r1;\n"), PTXEXEC_E_UNSUPPORTED);
+    cr_expect_eq(d.line, 13);
+}
+
+Test(exec_load, errors_have_a_place)
+{
+    ptxexec_diag d = first_diag(EXEC_KERNEL("add.u32 %r2, %r1 1;\n"), PTXEXEC_E_PARSE);
+    cr_expect_eq(d.line, 13);
+    d = first_diag("garbage\n", PTXEXEC_E_PARSE);
+    cr_expect_eq(d.line, 1);
+    d = first_diag(EXEC_KERNEL("add.u32 %r2, %rd1, 1;\n"), PTXEXEC_E_INVALID);
+    cr_expect_eq(d.line, 13);
+}
+
+static const char two_entries[] =
+    EXEC_HEAD("sm_90a") ".shared .align 8 .b8 big[100];\n.extern .shared .align 1024 .b8 dyn[];\n"
+                        ".visible .entry a(.param .u8 x, .param .u64 y, .param .align 64 .b8 "
+                        "z[128], .param .f32 w)\n"
+                        ".reqntid 64, 2, 1\n{\n.local .b8 l[24];\n.reg .b32 %r<2>;\nld.shared.u32 "
+                        "%r1, [big];\nret;\n}\n"
+                        ".visible .entry b()\n.maxntid 128\n{\nret;\n}\n";
+
+Test(exec_load, entries_and_parameters)
+{
+    ptxexec_module *m = NULL;
+    size_t index = 9;
+    cr_assert_eq(ptxexec_module_load(NULL, two_entries, strlen(two_entries), &m), PTXEXEC_OK);
+    cr_expect_str_eq(ptxexec_module_target(m), "sm_90a");
+    cr_assert_eq(ptxexec_module_entry_count(m), 2);
+    cr_expect_eq(ptxexec_module_find(m, NULL, &index), PTXEXEC_E_MISUSE);
+    cr_expect_eq(ptxexec_module_find(m, "b", &index), PTXEXEC_OK);
+    cr_expect_eq(index, 1);
+    ptxexec_entry e;
+    cr_assert_eq(ptxexec_module_entry(m, 0, &e), PTXEXEC_OK);
+    cr_expect_str_eq(e.name, "a");
+    cr_expect_eq(e.n_params, 4);
+    cr_expect_eq(e.param_size, 196);
+    cr_expect_eq(e.reqntid[0], 64);
+    cr_expect_eq(e.reqntid[1], 2);
+    cr_expect_eq(e.static_shared, 100);
+    cr_expect_eq(e.local_size, 24);
+    ptxexec_param p;
+    cr_assert_eq(ptxexec_module_param(m, 0, 2, &p), PTXEXEC_OK);
+    cr_expect_str_eq(p.name, "z");
+    cr_expect_eq(p.offset, 64);
+    cr_expect_eq(p.size, 128);
+    cr_expect_eq(ptxexec_module_param(m, 0, 4, &p), PTXEXEC_E_MISUSE);
+    cr_expect_eq(ptxexec_module_entry(m, 2, &e), PTXEXEC_E_MISUSE);
+    cr_assert_eq(ptxexec_module_entry(m, 1, &e), PTXEXEC_OK);
+    cr_expect_eq(e.static_shared, 0, "b does not name it");
+    cr_expect_eq(e.maxntid[0], 128);
+    ptxexec_module_destroy(m);
+}
+
+Test(exec_load, launches_that_do_not_fit)
+{
+    ptxexec_module *m = NULL;
+    ptxexec_device *d = NULL;
+    uint8_t params[196] = {0};
+    cr_assert_eq(ptxexec_module_load(NULL, two_entries, strlen(two_entries), &m), PTXEXEC_OK);
+    cr_assert_eq(ptxexec_device_create(NULL, &d), PTXEXEC_OK);
+    ptxexec_launch_options good = {.struct_size = sizeof good,
+                                   .grid = {1, 1, 1},
+                                   .block = {64, 2, 1},
+                                   .params = params,
+                                   .params_size = 196};
+    ptxexec_launch_options bad[7];
+    for (size_t k = 0; k < 7; k++) {
+        bad[k] = good;
+    }
+    bad[0].block[0] = 32;
+    bad[1].grid[1] = 0;
+    bad[2].params_size = 195;
+    bad[3].dynamic_shared = 228 * 1024;
+    bad[4].races = PTXEXEC_RACES_ISA;
+    bad[5].cluster[0] = 2;
+    bad[5].cluster[1] = bad[5].cluster[2] = 1;
+    bad[6].block[1] = 64;
+    for (size_t k = 0; k < 7; k++) {
+        ptxexec_report *r = NULL;
+        ptxexec_status status = ptxexec_launch(d, m, &bad[k], &r);
+        cr_expect_eq(status, k == 4 ? PTXEXEC_E_UNSUPPORTED : PTXEXEC_E_INVALID, "%zu", k);
+        cr_expect_eq(ptxexec_report_diag_count(r), 1);
+        ptxexec_report_destroy(r);
+    }
+    ptxexec_report *r = NULL;
+    cr_expect_eq(ptxexec_launch(d, m, &good, &r), PTXEXEC_OK);
+    ptxexec_report_destroy(r);
+    ptxexec_device_destroy(d);
+    ptxexec_module_destroy(m);
+    ptxexec_module_destroy(NULL);
+    ptxexec_device_destroy(NULL);
+    ptxexec_report_destroy(NULL);
+}
+
+/* ---- memory runs out at the k-th request, for all k
+ * ------------------------------------------------------ */
+
+typedef struct meter {
+    uint64_t n, fail_at;
+    int64_t bytes;
+} meter;
+
+static void *metered(void *user, void *block, size_t old_size, size_t new_size)
+{
+    meter *m = user;
+    if (new_size == 0) {
+        m->bytes -= block != NULL ? (int64_t)old_size : 0;
+        free(block);
+        return NULL;
+    }
+    if (++m->n == m->fail_at) {
+        return NULL;
+    }
+    void *p = realloc(block, new_size);
+    if (p != NULL) {
+        m->bytes += (int64_t)new_size - (block != NULL ? (int64_t)old_size : 0);
+    }
+    return p;
+}
+
+static ptxexec_status whole_run(const ptxexec_allocator *alloc)
+{
+    static const char text[] =
+        EXEC_HEAD("sm_90") ".global .u32 g[4] = {1, 2, 3, 4};\n"
+                           ".func (.param .b32 r) f(.param .b32 n)\n{ .reg .b32 x; .local .b8 "
+                           "l[200]; ld.param.u32 x, [n]; st.param.b32 [r], x; ret; }\n"
+                           ".visible .entry k(.param .u64 out)\n{\n.reg .b32 %r<8>; .reg .b64 "
+                           "%rd<8>;\n.shared .b32 s[64];\n"
+                           "ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x;\n"
+                           "{ .param .b32 a; .param .b32 b; st.param.b32 [a], %r1; call.uni (b), "
+                           "f, (a); ld.param.b32 %r3, [b]; }\n"
+                           "mad.wide.u32 %rd2, %r1, 4, %rd1; st.global.u32 [%rd2], %r3; ret;\n}\n";
+    ptxexec_module *m = NULL;
+    ptxexec_device *d = NULL;
+    ptxexec_report *r = NULL;
+    uint64_t out = 0;
+    ptxexec_status status = ptxexec_module_load(alloc, text, strlen(text), &m);
+    status = status != PTXEXEC_OK ? status : ptxexec_device_create(alloc, &d);
+    status = status != PTXEXEC_OK ? status
+                                  : ptxexec_device_alloc(d, 256, PTXEXEC_FILL_POISON, "out", &out);
+    if (status == PTXEXEC_OK) {
+        ptxexec_launch_options o = {.struct_size = sizeof o,
+                                    .grid = {2, 1, 1},
+                                    .block = {64, 1, 1},
+                                    .params = &out,
+                                    .params_size = 8,
+                                    .collect_stats = 1};
+        status = ptxexec_launch(d, m, &o, &r);
+    }
+    ptxexec_report_destroy(r);
+    ptxexec_device_destroy(d);
+    ptxexec_module_destroy(m);
+    return status;
+}
+
+Test(exec_load, out_of_memory)
+{
+    meter counter = {.fail_at = 0};
+    ptxexec_allocator alloc = {&counter, metered};
+    cr_assert_eq(whole_run(&alloc), PTXEXEC_OK);
+    cr_expect_eq(counter.bytes, 0);
+    uint64_t n = counter.n;
+    for (uint64_t k = 1; k <= n; k++) {
+        counter = (meter){.fail_at = k};
+        ptxexec_status status = whole_run(&alloc);
+        cr_assert_eq(status, PTXEXEC_E_NOMEM, "request %u of %u: status %d", (unsigned)k,
+                     (unsigned)n, (int)status);
+        cr_assert_eq(counter.bytes, 0, "request %u: %d bytes left", (unsigned)k,
+                     (int)counter.bytes);
+    }
+}

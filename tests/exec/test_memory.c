@@ -1,0 +1,144 @@
+/* test_memory.c: loads, stores and atomics of every width, in every space. */
+#include <criterion/criterion.h>
+
+#include "tests/exec/harness.h"
+
+#define CHECK(rows) exec_check_rows(rows, sizeof(rows) / sizeof(rows)[0])
+#define SHARED      "{ .shared .align 16 .b8 s[64]; "
+#define LOCAL       "{ .local .align 16 .b8 s[64]; "
+
+Test(exec_memory, widths_and_signs)
+{
+    static const exec_row rows[] = {
+        {'r', SHARED "st.shared.b32 [s+4], %r0; ld.shared.u8 %r3, [s+4]; }", 0x80FF, 0, 0, 0xFF},
+        {'r', SHARED "st.shared.b32 [s+4], %r0; ld.shared.s8 %r3, [s+4]; }", 0x80FF, 0, 0,
+         0xFFFFFFFF},
+        {'r', SHARED "st.shared.b32 [s+4], %r0; ld.shared.s16 %r3, [s+4]; }", 0x80FF, 0, 0,
+         0xFFFF80FF},
+        {'h', SHARED "st.shared.b32 [s+4], %r0; ld.shared.s8 %h3, [s+4]; }", 0x80FF, 0, 0, 0xFFFF},
+        {'d', SHARED "st.shared.b32 [s+4], %r0; ld.shared.s32 %rd3, [s+4]; }", 0x80000000, 0, 0,
+         0xFFFFFFFF80000000u},
+        {'r', SHARED "st.shared.b64 [s], %rd0; st.shared.u8 [s+1], %r1; ld.shared.u32 %r3, [s]; }",
+         0x44332211, 0xAAEE, 0, 0x4433EE11},
+        {'d', LOCAL "st.local.v2.b32 [s+8], {%r0, %r1}; ld.local.b64 %rd3, [s+8]; }", 5, 6, 0,
+         0x600000005u},
+        {'r',
+         LOCAL "st.local.v4.b32 [s], {%r0, %r1, %r2, 9}; ld.local.v4.u32 {%r3, %r4, %r5, %r6}, "
+               "[s]; add.u32 %r3, %r3, %r6; }",
+         5, 6, 7, 14},
+        {'r',
+         LOCAL "mov.u64 %rd4, s; cvta.local.u64 %rd4, %rd4; st.u32 [%rd4+4], %r0; ld.local.u32 "
+               "%r3, [s+4]; }",
+         42, 0, 0, 42},
+        {'r',
+         SHARED
+         "mov.u32 %r4, s; st.shared.u32 [%r4+8], %r0; ld.volatile.shared.u32 %r3, [%r4+8]; }",
+         42, 0, 0, 42},
+        {'h', SHARED "st.shared.b16 [s+2], %h0; ld.shared.u16 %h3, [s+2]; }", 0x1BEEF, 0, 0,
+         0xBEEF},
+    };
+    CHECK(rows);
+}
+
+#define ATOM(op, type, extra)                                                        \
+    SHARED "st.shared.b32 [s], %r0; atom.shared." op "." type " %r4, [s], %r1" extra \
+           "; ld.shared.b32 %r3, [s]; }"
+#define ATOM_OLD(op, type) \
+    SHARED "st.shared.b32 [s], %r0; atom.shared." op "." type " %r3, [s], %r1; }"
+#define ATOM64(op, type)                                       \
+    SHARED "st.shared.b64 [s], %rd0; atom.shared." op "." type \
+           " %rd4, [s], %rd1; ld.shared.b64 %rd3, [s]; }"
+
+Test(exec_memory, atomics)
+{
+    static const exec_row rows[] = {
+        {'r', ATOM("add", "u32", ""), 0xFFFFFFFF, 2, 0, 1},
+        {'r', ATOM_OLD("add", "u32"), 7, 2, 0, 7},
+        {'r', ATOM("and", "b32", ""), 0xFF, 0x0F, 0, 0x0F},
+        {'r', ATOM("or", "b32", ""), 0xF0, 0x0F, 0, 0xFF},
+        {'r', ATOM("xor", "b32", ""), 0xFF, 0x0F, 0, 0xF0},
+        {'r', ATOM("exch", "b32", ""), 1, 2, 0, 2},
+        {'r', ATOM("inc", "u32", ""), 5, 5, 0, 0},
+        {'r', ATOM("inc", "u32", ""), 4, 5, 0, 5},
+        {'r', ATOM("dec", "u32", ""), 0, 5, 0, 5},
+        {'r', ATOM("dec", "u32", ""), 9, 5, 0, 5},
+        {'r', ATOM("dec", "u32", ""), 3, 5, 0, 2},
+        {'r', ATOM("min", "s32", ""), 0xFFFFFFFF, 1, 0, 0xFFFFFFFF},
+        {'r', ATOM("min", "u32", ""), 0xFFFFFFFF, 1, 0, 1},
+        {'r', ATOM("max", "s32", ""), 0xFFFFFFFF, 1, 0, 1},
+        {'r', ATOM("cas", "b32", ", %r2"), 5, 5, 9, 9},
+        {'r', ATOM("cas", "b32", ", %r2"), 5, 6, 9, 5},
+        {'f',
+         SHARED
+         "st.shared.b32 [s], %r0; atom.shared.add.f32 %f4, [s], %f1; ld.shared.f32 %f3, [s]; }",
+         0x3F800000, 0x40000000, 0, 0x40400000},
+        {'d', ATOM64("add", "u64"), UINT64_MAX, 2, 0, 1},
+        {'d', ATOM64("max", "s64"), UINT64_MAX, 1, 0, 1},
+        {'d', ATOM64("exch", "b64"), 1, 2, 0, 2},
+        {'e',
+         SHARED "st.shared.b64 [s], %rd0; red.shared.add.f64 [s], %fd1; ld.shared.f64 %fd3, [s]; }",
+         0x3FF0000000000000u, 0x3FF0000000000000u, 0, 0x4000000000000000u},
+        {'r',
+         SHARED
+         "st.shared.b32 [s], %r0; red.shared.add.noftz.f16x2 [s], %r1; ld.shared.b32 %r3, [s]; }",
+         0x3C003C00, 0x3C000000, 0, 0x40003C00},
+        {'h',
+         SHARED "st.shared.b16 [s], %h0; atom.shared.cas.b16 %h4, [s], %h1, %h2; ld.shared.b16 "
+                "%h3, [s]; }",
+         5, 5, 6, 6},
+    };
+    CHECK(rows);
+}
+
+Test(exec_memory, variables_keep_their_values_between_launches)
+{
+    static const char text[] =
+        EXEC_HEAD("sm_90") ".visible .global .u32 n = 5;\n.const .u32 table[3] = {10, 20, 30};\n"
+                           ".visible .entry k()\n{\n.reg .b32 %r<4>;\nld.global.u32 %r1, "
+                           "[n];\nld.const.u32 %r2, [table+8];\n"
+                           "add.u32 %r1, %r1, %r2;\nst.global.u32 [n], %r1;\nret;\n}\n";
+    ptxexec_module *m = NULL;
+    ptxexec_device *d = NULL;
+    uint64_t address = 0;
+    uint64_t size = 0;
+    uint32_t value = 0;
+    cr_assert_eq(ptxexec_module_load(NULL, text, strlen(text), &m), PTXEXEC_OK);
+    cr_assert_eq(ptxexec_device_create(NULL, &d), PTXEXEC_OK);
+    for (uint32_t k = 0; k < 2; k++) {
+        ptxexec_report *r = NULL;
+        ptxexec_launch_options o = {.struct_size = sizeof o, .grid = {1, 1, 1}, .block = {1, 1, 1}};
+        cr_assert_eq(ptxexec_launch(d, m, &o, &r), PTXEXEC_OK);
+        ptxexec_report_destroy(r);
+    }
+    cr_assert_eq(ptxexec_device_symbol(d, m, "n", &address, &size), PTXEXEC_OK);
+    cr_expect_eq(size, 4);
+    cr_assert_eq(ptxexec_device_read(d, address, &value, 4, NULL, NULL), PTXEXEC_OK);
+    cr_expect_eq(value, 65);
+    cr_expect_eq(ptxexec_device_symbol(d, m, "table", &address, &size), PTXEXEC_E_MISUSE);
+    ptxexec_device_destroy(d);
+    ptxexec_module_destroy(m);
+}
+
+Test(exec_memory, device_ranges)
+{
+    ptxexec_device *d = NULL;
+    uint64_t a = 0;
+    uint64_t b = 0;
+    uint64_t n = 0;
+    uint64_t first = 0;
+    uint8_t bytes[100] = {1, 2, 3};
+    cr_assert_eq(ptxexec_device_create(NULL, &d), PTXEXEC_OK);
+    cr_assert_eq(ptxexec_device_alloc(d, 100, PTXEXEC_FILL_POISON, "a", &a), PTXEXEC_OK);
+    cr_assert_eq(ptxexec_device_alloc(d, 0, PTXEXEC_FILL_ZERO, NULL, &b), PTXEXEC_OK);
+    cr_expect_eq(a % 256, 0);
+    cr_expect_eq(b % 256, 0);
+    cr_expect_geq(b - a, 100 + 4096);
+    cr_expect_eq(ptxexec_device_write(d, a + 10, bytes, 91), PTXEXEC_E_MISUSE);
+    cr_expect_eq(ptxexec_device_write(d, a, bytes, 30), PTXEXEC_OK);
+    cr_expect_eq(ptxexec_device_read(d, a, bytes, 100, &n, &first), PTXEXEC_OK);
+    cr_expect_eq(n, 70);
+    cr_expect_eq(first, 30);
+    cr_expect_eq(ptxexec_device_read(d, b, bytes, 0, &n, &first), PTXEXEC_OK);
+    cr_expect_eq(ptxexec_device_read(d, 12345, bytes, 1, NULL, NULL), PTXEXEC_E_MISUSE);
+    ptxexec_device_destroy(d);
+}
