@@ -56,6 +56,8 @@ static void prepare_one(pg_lw *c, const pg_inst *i)
             pg_lw_lane_is_0(c);
         }
         break;
+    case PG_OP_BAR_WAIT:
+    case PG_OP_BAR_EXPECT: pg_lw_smem_base(c); break;
     case PG_OP_MMA_ASYNC: pg_lw_prepare_mma(c, i); break;
     case PG_OP_TMA_LOAD:
     case PG_OP_TMA_STORE: {

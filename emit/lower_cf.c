@@ -339,13 +339,13 @@ static void start_loop(pg_lw *c, loop *l)
 static bool end_loop(pg_lw *c, loop *l, uint32_t top)
 {
     pg_move *moves = PG_NEWS(&c->scratch, pg_move, l->n_moves);
-    const pg_inst *yield = c->yield;
-    if (moves == NULL || yield == NULL) {
+    const pg_inst *yield = c->yield; /* NULL: nothing is carried, and no `yield` stands there */
+    if (moves == NULL) {
         return true;
     }
     bool fits = true;
     uint32_t n = 0;
-    for (uint32_t j = 0; j < l->n && j < yield->n_in; j++) {
+    for (uint32_t j = 0; yield != NULL && j < l->n && j < yield->n_in; j++) {
         carried *v = &l->vals[j];
         const pg_lv *next = pg_lw_in(c, yield, j);
         if (!v->is_tile || next->n != v->n) {
@@ -533,7 +533,10 @@ LOWER(YIELD)
 LOWER(RETURN)
 {
     (void)i;
-    if (c->part == NULL) {
+    uint32_t n = c->b.f->body.n; /* partitions that end the kernel return by themselves */
+    const pg_ptx_stmt *last = n != 0 ? &c->b.f->body.at[n - 1] : NULL;
+    bool is_done = last != NULL && last->kind == PG_PTX_S_INST && last->row == PG_ISA_RET;
+    if (c->part == NULL && !is_done) {
         pg_lw_emit0(c, "ret");
     }
 }

@@ -40,7 +40,9 @@ static void put_binary(writer *w, char op, uint32_t own, const pg_inst *i, uint3
     if (is_open) {
         pg_put_char(w->out, '(');
     }
-    bool is_loose = op == '+' || op == '*'; /* the right side may be of the same kind */
+    /* x + (y - z) may lose its parentheses, x * (y / z) may not */
+    const pg_inst *right = pg_val_def(w->k, i->in[1]);
+    bool is_loose = op == '+' || (op == '*' && right != NULL && right->op == PG_OP_IMUL);
     put_expr(w, i->in[0], own);
     pg_put_char(w->out, op);
     put_expr(w, i->in[1], is_loose ? own : own + 1);
