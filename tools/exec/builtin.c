@@ -233,7 +233,7 @@ void pe_builtin_call(pe_warp *w, const pe_inst *i, const pe_call *call, uint32_t
                     "the arguments are not those of the function");
         return;
     }
-    pe_foreach_lane(l, mask)
+    pg_foreach_lane(l, mask)
     {
         uint64_t n = print(w, l, argument(w, l, &call->args[0]), argument(w, l, &call->args[1]));
         if (call->n_rets > 0) {

@@ -502,6 +502,7 @@ static void end_of_body(pe_dec *d)
     if (d->m->code.n > 0) {
         d->m->code.at[d->m->code.n - 1].flags |= PE_I_MICRO;
     }
+    d->s = NULL;
 }
 
 static void decode_func(ptxexec_module *m, pe_func *f, uint32_t *local_at, const uint32_t *param_at)

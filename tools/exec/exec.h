@@ -419,7 +419,7 @@ static inline uint32_t pe_count(uint32_t mask)
 #endif
 }
 
-#define pe_foreach_lane(l, mask)                                   \
+#define pg_foreach_lane(l, mask)                                   \
     for (uint32_t rest_ = (mask), l = pe_first(rest_); rest_ != 0; \
          rest_ &= rest_ - 1, l = pe_first(rest_))
 

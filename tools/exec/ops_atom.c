@@ -74,7 +74,7 @@ static void atom(pe_warp *w, const pe_inst *i, uint32_t mask)
         return;
     }
     memcpy(a, pe_src64(w, i->a), sizeof a);
-    pe_foreach_lane(l, mask)
+    pg_foreach_lane(l, mask)
     {
         uint8_t *poison = NULL;
         uint8_t *p = pe_resolve(w, i, l, a[l] + (uint64_t)i->imm, i->size, true, &poison);

@@ -8,7 +8,7 @@
 static void leave(pe_warp *w, uint32_t mask, uint32_t pc)
 {
     pe_lane there = {pc, w->depth, w->base32, w->base64, w->basep};
-    pe_foreach_lane(l, mask)
+    pg_foreach_lane(l, mask)
     {
         w->lane[l] = there;
     }
@@ -58,7 +58,7 @@ static void brx(pe_warp *w, const pe_inst *i, uint32_t mask)
     while (mask != 0) {
         uint32_t index = a[pe_first(mask)];
         uint32_t same = 0;
-        pe_foreach_lane(l, mask)
+        pg_foreach_lane(l, mask)
         {
             same |= a[l] == index ? 1u << l : 0;
         }
@@ -249,7 +249,7 @@ static void enter(pe_warp *w, const pe_inst *i, uint32_t mask, const pe_call *ca
     uint32_t most_local = 0;
     frame from = {w->base32, w->base64, w->basep, 0};
     frame to = {w->base32 + caller->n32, w->base64 + caller->n64, w->basep + caller->np, 0};
-    pe_foreach_lane(l, mask)
+    pg_foreach_lane(l, mask)
     {
         uint32_t align = callee->local_align;
         uint32_t top = ((w->local_top[l] + align - 1) & ~(align - 1)) + callee->local_size;
@@ -267,7 +267,7 @@ static void enter(pe_warp *w, const pe_inst *i, uint32_t mask, const pe_call *ca
         return;
     }
     clean_frame(w, callee, &to, mask);
-    pe_foreach_lane(l, mask)
+    pg_foreach_lane(l, mask)
     {
         uint32_t align = callee->local_align;
         from.local_base = w->local_base[l];
@@ -311,7 +311,7 @@ static void call_indirect(pe_warp *w, const pe_inst *i, uint32_t mask)
     while (mask != 0 && !w->cta->is_failed) {
         uint64_t address = a[pe_first(mask)];
         uint32_t same = 0;
-        pe_foreach_lane(l, mask)
+        pg_foreach_lane(l, mask)
         {
             same |= a[l] == address ? 1u << l : 0;
         }
@@ -407,7 +407,7 @@ static void ret(pe_warp *w, const pe_inst *i, uint32_t mask)
     }
     const pe_func *f = w->func[pe_first(mask)];
     frame from = {w->base32, w->base64, w->basep, 0};
-    pe_foreach_lane(l, mask)
+    pg_foreach_lane(l, mask)
     {
         const pe_return *r = &w->returns[(size_t)(w->depth - 1) * PE_LANES + l];
         frame to = {r->base32, r->base64, r->basep, r->local_base};

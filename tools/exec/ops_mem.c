@@ -48,7 +48,7 @@ static void count_access(pe_warp *w, const pe_inst *i, const uint64_t *addresses
         uint32_t n = 0;
         uint32_t load[32] = {0};
         uint32_t most = 1;
-        pe_foreach_lane(l, mask)
+        pg_foreach_lane(l, mask)
         {
             for (uint64_t at = (addresses[l] + (uint64_t)i->imm) / 4;
                  at <= (addresses[l] + (uint64_t)i->imm + size - 1) / 4 && n < PG_COUNT_OF(words);
@@ -73,7 +73,7 @@ static void count_access(pe_warp *w, const pe_inst *i, const uint64_t *addresses
     }
     uint64_t sectors[PE_LANES];
     uint32_t n = 0;
-    pe_foreach_lane(l, mask)
+    pg_foreach_lane(l, mask)
     {
         uint64_t at = (addresses[l] + (uint64_t)i->imm) / 32;
         bool is_known = false;
@@ -135,7 +135,7 @@ static inline void write_bytes(uint8_t *p, uint64_t x, uint32_t size)
 static uint64_t widen(uint64_t x, const pe_inst *i, uint32_t bits)
 {
     if ((i->op & 1) != 0 && i->size < 8) {
-        uint64_t sign = UINT64_C(1) << (i->size * 8 - 1);
+        uint64_t sign = UINT64_C(1) << ((i->size * 8u - 1u) & 63u);
         x = (x ^ sign) - sign;
     }
     return bits == 16 ? x & 0xFFFFu : x;
@@ -176,7 +176,7 @@ static void ld(pe_warp *w, const pe_inst *i, uint32_t mask)
     if (!begin_access(w, i, mask, a)) {
         return;
     }
-    pe_foreach_lane(l, mask)
+    pg_foreach_lane(l, mask)
     {
         uint8_t *poison = NULL;
         const uint8_t *p = reach(w, i, l, a[l] + (uint64_t)i->imm, total, false, &poison);
@@ -200,7 +200,7 @@ static void ld_word(pe_warp *w, const pe_inst *i, uint32_t mask)
     if (!begin_access(w, i, mask, a)) {
         return;
     }
-    pe_foreach_lane(l, mask)
+    pg_foreach_lane(l, mask)
     {
         uint8_t *poison = NULL;
         const uint8_t *p = reach(w, i, l, a[l] + (uint64_t)i->imm, 4, false, &poison);
@@ -248,7 +248,7 @@ static void st(pe_warp *w, const pe_inst *i, uint32_t mask)
     if (!begin_access(w, i, mask, a)) {
         return;
     }
-    pe_foreach_lane(l, mask)
+    pg_foreach_lane(l, mask)
     {
         uint8_t *poison = NULL;
         uint8_t *p = reach(w, i, l, a[l] + (uint64_t)i->imm, total, true, &poison);
@@ -273,7 +273,7 @@ static void st_word(pe_warp *w, const pe_inst *i, uint32_t mask)
     if (!begin_access(w, i, mask, a)) {
         return;
     }
-    pe_foreach_lane(l, mask)
+    pg_foreach_lane(l, mask)
     {
         uint8_t *poison = NULL;
         uint8_t *p = reach(w, i, l, a[l] + (uint64_t)i->imm, 4, true, &poison);
@@ -370,7 +370,7 @@ static bool settle_param(pe_dec *d, uint32_t k)
         return false;
     }
     int64_t at = base->imm + o->imm + d->param_at[base->id];
-    if (at < 0 || at + d->i.size * d->i.n > d->f->param_size) {
+    if (at < 0 || at + (int64_t)d->i.size * d->i.n > d->f->param_size) {
         return false; /* the access itself will say so */
     }
     d->i.imm = at;

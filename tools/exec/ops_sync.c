@@ -20,7 +20,7 @@ enum { SHFL_UP = 1, SHFL_DOWN, SHFL_BFLY, SHFL_IDX };
 
 static void shfl_results(pe_warp *w, const pe_inst *i, uint32_t set, pe_met *out)
 {
-    pe_foreach_lane(l, set)
+    pg_foreach_lane(l, set)
     {
         uint32_t b = w->wait_val[l][1] & 31u;
         uint32_t seg = w->wait_val[l][2] >> 8 & 31u;
@@ -64,7 +64,7 @@ static void vote_results(const pe_warp *w, const pe_inst *i, uint32_t set, pe_me
 {
     uint32_t yes = 0;
     bool is_bad = false;
-    pe_foreach_lane(l, set)
+    pg_foreach_lane(l, set)
     {
         yes |= (w->wait_val[l][0] & 1u) << l;
         is_bad = is_bad || w->wait_poison[l] != 0;
@@ -80,7 +80,7 @@ static void vote_results(const pe_warp *w, const pe_inst *i, uint32_t set, pe_me
 static void match_results(const pe_warp *w, const pe_inst *i, uint32_t set, pe_met *out)
 {
     bool is_all = true;
-    pe_foreach_lane(l, set)
+    pg_foreach_lane(l, set)
     {
         uint32_t same = 0;
         for (uint32_t k = 0; k < PE_LANES; k++) {
@@ -117,7 +117,7 @@ static void redux_results(const pe_warp *w, const pe_inst *i, uint32_t set, pe_m
     uint32_t first = pe_first(set);
     uint32_t r = w->wait_val[first][0];
     bool is_bad = w->wait_poison[first] != 0;
-    pe_foreach_lane(l, set & ~(1u << first))
+    pg_foreach_lane(l, set & ~(1u << first))
     {
         r = fold(i->op, i->n != 0, r, w->wait_val[l][0]);
         is_bad = is_bad || w->wait_poison[l] != 0;
@@ -166,7 +166,7 @@ static void arrive(pe_warp *w, const pe_inst *i, uint32_t mask)
                                   PTXEXEC_F_POISON_SYNC, "the lane to read from")) {
         return;
     }
-    pe_foreach_lane(l, mask)
+    pg_foreach_lane(l, mask)
     {
         w->wait_mask[l] = members[l];
         w->wait_val[l][1] = b != NULL ? b[l] : 0;
@@ -321,7 +321,7 @@ static void bar(pe_warp *w, const pe_inst *i, uint32_t mask)
     while (mask != 0 && !w->cta->is_failed) {
         uint32_t lane = pe_first(mask);
         uint32_t same = 0;
-        pe_foreach_lane(l, mask)
+        pg_foreach_lane(l, mask)
         {
             bool is_same = id[l] == id[lane] && (count == NULL || count[l] == count[lane]);
             same |= is_same ? 1u << l : 0;

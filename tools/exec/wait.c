@@ -9,7 +9,7 @@
 static uint32_t lanes_that_wait(const pe_warp *w, pe_wait why)
 {
     uint32_t lanes = 0;
-    pe_foreach_lane(l, w->live)
+    pg_foreach_lane(l, w->live)
     {
         lanes |= w->wait[l] == (uint8_t)why ? 1u << l : 0;
     }
@@ -46,7 +46,7 @@ static void recheck_aligned(pe_warp *w)
 /* Results go to each lane's own frame: the lanes may have come by different ways. */
 static void deliver(pe_warp *w, uint32_t set, const pe_met *met)
 {
-    pe_foreach_lane(l, set)
+    pg_foreach_lane(l, set)
     {
         const pe_inst *i = inst_of(w, l);
         const pe_lane *a = &w->lane[l];
@@ -71,7 +71,7 @@ static void meet(pe_warp *w, uint32_t lane)
 {
     uint32_t members = w->wait_mask[lane];
     uint32_t set = 0;
-    pe_foreach_lane(l, w->live)
+    pg_foreach_lane(l, w->live)
     {
         if (w->wait[l] == PE_W_SYNC && w->wait_key[l] == w->wait_key[lane] &&
             w->wait_mask[l] == members) {
@@ -101,7 +101,7 @@ void pe_sync_arrive(pe_warp *w, const pe_inst *i, uint32_t mask)
 {
     uint32_t members = w->wait_mask[pe_first(mask)];
     bool is_uniform = true;
-    pe_foreach_lane(l, mask)
+    pg_foreach_lane(l, mask)
     {
         if ((w->wait_mask[l] >> l & 1u) == 0) {
             pe_fault_at(w, i, PTXEXEC_F_MEMBER_MASK, 1u << l, 0, 0,
@@ -125,7 +125,7 @@ void pe_sync_arrive(pe_warp *w, const pe_inst *i, uint32_t mask)
         return;
     }
     uint32_t key = w->cta->launch->m->srcs.at[i->src].opcode;
-    pe_foreach_lane(l, mask)
+    pg_foreach_lane(l, mask)
     {
         w->wait_key[l] = key;
     }
@@ -150,7 +150,7 @@ static void release(pe_cta *cta, uint32_t id)
     for (uint32_t k = 0; k < cta->n_warps; k++) {
         pe_warp *w = &cta->warps[k];
         uint32_t set = 0;
-        pe_foreach_lane(l, w->live)
+        pg_foreach_lane(l, w->live)
         {
             set |= w->wait[l] == PE_W_BARRIER && w->wait_key[l] == id ? 1u << l : 0;
         }
@@ -210,7 +210,7 @@ void pe_bar_arrive(pe_warp *w, const pe_inst *i, uint32_t mask, const pe_bar_arr
         return;
     }
     if (a->is_waiting) {
-        pe_foreach_lane(l, mask)
+        pg_foreach_lane(l, mask)
         {
             w->wait_key[l] = a->id;
         }
