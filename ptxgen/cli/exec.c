@@ -41,7 +41,7 @@ static run_exit parse_specs(cli *c, run_specs *out)
 
 run_exit cli_exec(cli *c)
 {
-    run_specs specs = {NULL};
+    run_specs specs = {.params = NULL};
     run_launch l = {.entry = c->values[CLI_OPT_ENTRY]};
     const char *races = c->values[CLI_OPT_RACES];
     run_exit status = check_usage(c);
