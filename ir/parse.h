@@ -32,8 +32,8 @@ typedef struct pg_parser {
     pg_diags *diags;
     pg_arena scratch; /* lives as long as the parser */
     pg_lexer lexer;
-    pg_tok tok;       /* the next one */
-    pg_loc last_end;    /* where the token before ended */
+    pg_tok tok;          /* the next one */
+    pg_loc last_end;     /* where the token before ended */
     uint32_t start_line; /* of the operation or part of the module at hand */
     uint32_t n_errors;   /* when it began */
     bool is_end_reported;
