@@ -298,6 +298,10 @@ static bool read_func_directive(pg_ptx_reader *r)
            (parens != 0 || r->t.kind != PG_PTX_TK_DIRECTIVE) &&
            (is_pragma || !pg_ptx_is_punct(r, ';'))) {
         bool is_punct = r->t.kind == PG_PTX_TK_PUNCT;
+        if (is_punct && r->t.c != ',' && r->t.c != '(' && r->t.c != ')' && r->t.c != ';') {
+            pg_strbuf_fini(&b);
+            return pg_ptx_error(r, "an argument of the directive");
+        }
         parens += pg_ptx_is_punct(r, '(') ? 1 : 0;
         parens -= pg_ptx_is_punct(r, ')') && parens > 0 ? 1 : 0;
         if (!is_punct && !glue) {

@@ -251,7 +251,8 @@ static void add_operand(text *t, uint32_t row, const pg_isa_words *w, const pg_i
         bool is_name = n == 1 && spec.ptr[0] >= 'A' && spec.ptr[0] <= 'Z';
         pg_ptx_type type = is_name ? (pg_ptx_type)b->type[spec.ptr[0] - 'A']
                                    : pg_ptx_type_of((pg_str){spec.ptr, n});
-        uint32_t bits = pg_ptx_type_infos[type].bits * (n < spec.len && spec.ptr[n] == '*' ? 2 : 1);
+        uint32_t bits =
+            pg_ptx_type_infos[type].bits * (n < spec.len && spec.ptr[n] == '*' ? 2U : 1U);
         if (bits != pg_ptx_type_infos[type].bits) {
             type = PG_PTX_B64;
         }
