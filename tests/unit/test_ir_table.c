@@ -299,3 +299,79 @@ Test(ir_table, columns_target_and_level)
         end(&f);
     }
 }
+
+/* ---- what text cannot say ------------------------------------------------------------------ */
+
+static void make_text(fixture *f, const char *text)
+{
+    pg_alloc alloc = pg_alloc_default();
+    cr_assert_eq(pg_ctx_init(&f->ctx, alloc), PG_OK);
+    pg_arena_init(&f->arena, alloc);
+    pg_diags_init(&f->diags, &f->arena, alloc);
+    pg_strbuf_init(&f->text, alloc);
+    cr_assert_eq(pg_parse(&f->ctx, pg_str_of(text), &f->diags, &f->m), PG_OK);
+}
+
+Test(ir_verify, operands_regions_and_names_that_only_a_builder_can_break)
+{
+    fixture f;
+    make(&f, PG_OP_FOR);
+    pg_kernel *k = f.m->kernels;
+    pg_inst *loop = find(&f, PG_OP_FOR);
+    pg_val start = loop->in[0];
+    pg_inst_set_in(loop, 0, (pg_val){0});
+    expect(&f, PG_OP_FOR, PG_D_NO_OPERAND, "no operand");
+    pg_inst_set_in(loop, 0, start);
+    f.diags.n = 0;
+    loop->n_regions = 0;
+    expect(&f, PG_OP_FOR, PG_D_REGION_COUNT, "no region");
+    loop->n_regions = 1;
+    f.diags.n = 0;
+    pg_kernel *twin = pg_kernel_new(f.m, k->name, (pg_loc){99, 1});
+    pg_inst_append(twin->body, pg_inst_new(twin, PG_OP_RETURN, 0, NULL, 0, NULL, 0));
+    expect(&f, PG_OP_FOR, PG_D_KERNEL_TWICE, "a kernel of the same name");
+    end(&f);
+}
+
+Test(ir_verify, property_laid_out)
+{
+    static const char text[] =
+        "ptir 1\nmodule sm_80\n"
+        "enc #a = blocked [order=(0), regs=(2), lanes=(32), warps=(1)]\n"
+        "enc #b = blocked [order=(0, 1), regs=(2, 1), lanes=(32, 1), warps=(1, 1)]\n"
+        "enc #c = blocked [order=(0, 1), regs=(1, 1), lanes=(32, 1), warps=(1, 1)]\n"
+        "kernel @k() [warps=1] {\n"
+        "  %i = iota : tile<64xi32, #a>\n"
+        "  %j = expand %i [dim=1] : tile<64x1xi32, #b>\n"
+        "  %k = expand %i [dim=1] : tile<64x1xi32, #c>\n"
+        "  %l = iota : tile<64xi32>\n"
+        "  return\n}\n";
+    fixture f;
+    make_text(&f, text);
+    cr_assert_eq(pg_verify(f.m, 0), PG_OK);
+    cr_assert_eq(pg_verify(f.m, 1), PG_E_INVALID);
+    cr_assert_eq(f.diags.n, 2);
+    cr_assert_eq(f.diags.at[0].id, PG_D_MOVES_DATA);
+    cr_assert_eq(f.diags.at[0].loc.line, 9);
+    cr_assert_eq(f.diags.at[1].id, PG_D_NOT_LAID_OUT);
+    cr_assert_eq(f.diags.at[1].loc.line, 10);
+    end(&f);
+}
+
+Test(ir_parse, more_operands_than_an_instruction_holds)
+{
+    fixture f;
+    pg_alloc alloc = pg_alloc_default();
+    cr_assert_eq(pg_ctx_init(&f.ctx, alloc), PG_OK);
+    pg_arena_init(&f.arena, alloc);
+    pg_diags_init(&f.diags, &f.arena, alloc);
+    pg_strbuf_init(&f.text, alloc);
+    pg_put(&f.text, "ptir 1\nmodule sm_80\nkernel @k(%n: i32) {\n  yield %n");
+    for (uint32_t i = 0; i < 70000; i++) {
+        pg_put(&f.text, ", %n");
+    }
+    pg_put(&f.text, "\n  return\n}\n");
+    cr_assert_eq(pg_parse(&f.ctx, pg_strbuf_str(&f.text), &f.diags, &f.m), PG_E_PARSE);
+    cr_assert_eq(f.diags.at[0].id, PG_D_TOO_MANY);
+    end(&f);
+}
