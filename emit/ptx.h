@@ -224,7 +224,7 @@ uint16_t pg_ptx_min_version(const pg_ptx_module *m);
 
 /* ---- building -------------------------------------------------------------------------------- */
 
-enum { PG_PTX_MEMO = 64 };
+enum { PG_PTX_MEMO = 256 };
 
 /* A cursor at the end of a function's body. Sticky: after a failure nothing is added; ask the arena
  * and diags. */

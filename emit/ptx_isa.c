@@ -144,19 +144,19 @@ static const pg_isa_word isa_words[] = {
 
 const pg_isa_word *pg_isa_word_floor(const char *opcode, pg_str word)
 {
+    const pg_isa_word *of_any = NULL; /* the opcode's own entry goes before that of any opcode */
     for (size_t i = 0; i < PG_COUNT_OF(isa_words); i++) {
         const pg_isa_word *w = &isa_words[i];
-        if (pg_str_is(word, w->word) && w->opcode[0] != 0 && strcmp(w->opcode, opcode) == 0) {
+        if (word.len == 0 || w->word[0] != word.ptr[0] || !pg_str_is(word, w->word)) {
+            continue;
+        }
+        if (w->opcode[0] == 0) {
+            of_any = w;
+        } else if (strcmp(w->opcode, opcode) == 0) {
             return w;
         }
     }
-    for (size_t i = 0; i < PG_COUNT_OF(isa_words); i++) {
-        const pg_isa_word *w = &isa_words[i];
-        if (w->opcode[0] == 0 && pg_str_is(word, w->word)) {
-            return w;
-        }
-    }
-    return NULL;
+    return of_any;
 }
 
 /* ---- spellings ----------------------------------------------------------------------------- */
@@ -400,6 +400,17 @@ static bool match_row(matcher *m, uint32_t row, const pg_isa_words *words, bool 
     return match_at(m, pg_isa_rows[row].modifiers, 0);
 }
 
+/* Order of a row's opcode and this one, bytewise. */
+static int compare_opcode(const char *row, pg_str opcode)
+{
+    for (size_t i = 0; i < opcode.len; i++) {
+        if (row[i] != opcode.ptr[i] || row[i] == 0) {
+            return (unsigned char)row[i] < (unsigned char)opcode.ptr[i] ? -1 : 1;
+        }
+    }
+    return row[opcode.len] != 0 ? 1 : 0;
+}
+
 pg_isa_range pg_isa_rows_of(pg_str opcode)
 {
     pg_isa_range r = {1, 1};
@@ -407,7 +418,7 @@ pg_isa_range pg_isa_rows_of(pg_str opcode)
     uint32_t hi = PG_ISA_COUNT;
     while (lo < hi) { /* first row that is not below the opcode */
         uint32_t mid = lo + (hi - lo) / 2;
-        if (pg_str_cmp(pg_str_of(pg_isa_rows[mid].opcode), opcode) < 0) {
+        if (compare_opcode(pg_isa_rows[mid].opcode, opcode) < 0) {
             lo = mid + 1;
         } else {
             hi = mid;
@@ -415,7 +426,7 @@ pg_isa_range pg_isa_rows_of(pg_str opcode)
     }
     r.first = lo;
     r.end = lo;
-    while (r.end < PG_ISA_COUNT && pg_str_is(opcode, pg_isa_rows[r.end].opcode)) {
+    while (r.end < PG_ISA_COUNT && compare_opcode(pg_isa_rows[r.end].opcode, opcode) == 0) {
         r.end++;
     }
     return r;
