@@ -218,7 +218,6 @@ struct pe_warp {
     uint32_t base32, base64, basep;
     uint32_t merge_pc; /* leave the loop when the pc reaches it: other lanes stand there */
     bool is_stopped;   /* leave the loop after this instruction */
-    bool is_counted;   /* per-opcode statistics are wanted */
     const uint32_t *c32;
     const uint64_t *c64;
     uint32_t *r32, *q32;
@@ -317,7 +316,6 @@ struct pe_launch {
     uint32_t shared_size; /* static and dynamic */
     uint64_t *sym_at;     /* by module symbol: address in its space */
     pe_region params, consts;
-    uint8_t *param_bytes, *zeros;
 };
 
 /* ---- for handlers
@@ -486,8 +484,8 @@ typedef struct pe_met {
  * them. Those whose member mask is complete get their results (pe_sync_results); the others wait.
  */
 void pe_sync_arrive(pe_warp *w, const pe_inst *i, uint32_t mask);
-/* ops_sync.c: computes for the lanes `set`, which all named `members`. False after a fault. */
-bool pe_sync_results(pe_warp *w, const pe_inst *i, uint32_t set, uint32_t members, pe_met *out);
+/* ops_sync.c: computes for the lanes `set`. */
+void pe_sync_results(pe_warp *w, const pe_inst *i, uint32_t set, pe_met *out);
 
 /* Runs up to `budget` instructions of the warp. */
 void pe_warp_run(pe_warp *w, uint32_t budget);

@@ -377,7 +377,8 @@ static bool settle_param(pe_dec *d, uint32_t k)
     return true;
 }
 
-static bool take_access(pe_dec *d, uint32_t data, uint32_t address)
+/* `data`: index of the operand that holds the values */
+static bool take_access(pe_dec *d, uint32_t data)
 {
     d->i.space = pe_take_space(d);
     pe_take_order(d, d->i.space);
@@ -390,13 +391,12 @@ static bool take_access(pe_dec *d, uint32_t data, uint32_t address)
     }
     d->i.size = (uint8_t)(bits / 8);
     d->i.op = pe_type_is_signed(t) ? 1 : 0;
-    (void)address;
     return take_elements(d, data, bits, data == 0);
 }
 
 void pe_dec_ld(pe_dec *d)
 {
-    if (!take_access(d, 0, 1)) {
+    if (!take_access(d, 0)) {
         return;
     }
     if (settle_param(d, 1)) {
@@ -411,7 +411,7 @@ void pe_dec_ld(pe_dec *d)
 
 void pe_dec_st(pe_dec *d)
 {
-    if (!take_access(d, 1, 0)) {
+    if (!take_access(d, 1)) {
         return;
     }
     (void)settle_param(d, 0);

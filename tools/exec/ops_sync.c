@@ -128,9 +128,8 @@ static void redux_results(const pe_warp *w, const pe_inst *i, uint32_t set, pe_m
     out->poison = is_bad ? PE_ALL : 0;
 }
 
-bool pe_sync_results(pe_warp *w, const pe_inst *i, uint32_t set, uint32_t members, pe_met *out)
+void pe_sync_results(pe_warp *w, const pe_inst *i, uint32_t set, pe_met *out)
 {
-    (void)members;
     memset(out, 0, sizeof *out);
     switch (i->type) {
     case M_SHFL: shfl_results(w, i, set, out); break;
@@ -147,7 +146,6 @@ bool pe_sync_results(pe_warp *w, const pe_inst *i, uint32_t set, uint32_t member
         break;
     default: break;
     }
-    return true;
 }
 
 /* Operands at arrival: a the value (32 bits, or 64 where size is 8, or a predicate where size is

@@ -82,10 +82,9 @@ static void meet(pe_warp *w, uint32_t lane)
         return;
     }
     pe_met met;
-    if (pe_sync_results(w, inst_of(w, lane), set, members, &met)) {
-        deliver(w, set, &met);
-        pe_lanes_wake(w, set, true);
-    }
+    pe_sync_results(w, inst_of(w, lane), set, &met);
+    deliver(w, set, &met);
+    pe_lanes_wake(w, set, true);
 }
 
 static void recheck_sync(pe_warp *w)
@@ -113,9 +112,7 @@ void pe_sync_arrive(pe_warp *w, const pe_inst *i, uint32_t mask)
     }
     if (is_uniform && (members & w->live & ~mask) == 0) {
         pe_met met;
-        if (!pe_sync_results(w, i, mask, members, &met)) {
-            return;
-        }
+        pe_sync_results(w, i, mask, &met);
         if (i->d != PE_NONE) {
             pe_put32(w, i->d, met.val, mask, met.poison);
         }
