@@ -20,12 +20,20 @@ typedef struct carried {
     uint32_t n;
     bool is_tile; /* else handed through: tokens */
     bool is_compact;
+    uint32_t free_reg; /* register bits that are replicas: carried once */
     const pg_el *init;
     pg_el *el; /* in the body */
     uint32_t n_groups;
     uint32_t base[MAX_GROUPS]; /* pg_el.reg of the initial tile */
     uint32_t held[MAX_GROUPS]; /* register that the loop writes */
 } carried;
+
+static uint32_t replica_bits(pg_lw *c, const pg_inst *i, pg_val v)
+{
+    bool is_tile = pg_val_info(c->k, v)->kind == PG_TY_TILE;
+    const pg_lw_layout *l = is_tile ? pg_lw_layout_of(c, i, pg_val_type(c->k, v)) : NULL;
+    return l != NULL ? l->free_reg : 0;
+}
 
 static uint32_t group_of(const carried *v, uint32_t base)
 {
@@ -67,6 +75,10 @@ static void start_carried(pg_lw *c, carried *v, uint32_t align)
     pg_ptx_type type = pg_lw_reg_type(v->elem);
     if (!v->is_compact) {
         for (uint32_t r = 0; r < v->n; r++) {
+            if ((r & v->free_reg) != 0) {
+                v->el[r] = v->el[r & ~v->free_reg];
+                continue;
+            }
             uint32_t reg = pg_lw_new_reg(c, type);
             v->el[r] = pg_el_reg(reg);
             pg_lw_move(c, reg, v->elem, v->init[r]);
@@ -109,7 +121,9 @@ static bool end_carried(const carried *v, const pg_el *next, pg_move *moves, uin
 {
     if (!v->is_compact) {
         for (uint32_t r = 0; r < v->n; r++) {
-            moves[(*n_moves)++] = (pg_move){v->el[r].reg - 1, v->elem, next[r]};
+            if ((r & v->free_reg) == 0) {
+                moves[(*n_moves)++] = (pg_move){v->el[r].reg - 1, v->elem, next[r]};
+            }
         }
         return true;
     }
@@ -217,6 +231,7 @@ static void start_loop(pg_lw *c, loop *l)
             continue;
         }
         v->elem = pg_lw_elem(pg_val_info(c->k, l->inst->in[3 + j]));
+        v->free_reg = replica_bits(c, l->inst, l->inst->out[j]);
         choose_form(v, l->plan->is_expanded[j]);
         if (l->plan->align[j] == 63) {
             l->plan->align[j] = (uint8_t)least_align(c, v, v->init);
@@ -359,7 +374,11 @@ static void branch_moves(pg_lw *c, const pg_inst *i, const uint32_t *const *regs
     for (uint32_t j = 0; j < i->n_out && j < yield->n_in; j++) {
         const pg_lv *from = pg_lw_in(c, yield, j);
         pg_elem e = pg_lw_elem(pg_val_info(c->k, i->out[j]));
+        uint32_t free_reg = replica_bits(c, i, i->out[j]);
         for (uint32_t r = 0; r < c->vals[i->out[j].id].n && r < from->n; r++) {
+            if ((r & free_reg) != 0) {
+                continue;
+            }
             moves[n++] = (pg_move){regs[j][r], e, from->el[r]};
         }
     }
@@ -383,7 +402,13 @@ static const uint32_t *const *result_regs(pg_lw *c, const pg_inst *i)
         if (el == NULL || ids == NULL) {
             return NULL;
         }
+        uint32_t free_reg = replica_bits(c, i, i->out[j]);
         for (uint32_t r = 0; r < n; r++) {
+            if ((r & free_reg) != 0) {
+                ids[r] = ids[r & ~free_reg];
+                el[r] = el[r & ~free_reg];
+                continue;
+            }
             ids[r] = pg_lw_new_reg(c, pg_lw_reg_type(pg_lw_elem(t)));
             el[r] = pg_el_reg(ids[r]);
         }

@@ -118,6 +118,7 @@ extern const pg_attr_info pg_attr_infos[PG_A_COUNT];
 
 /* Words of WORD attributes by index in their table row: is=eq is 0, ... */
 enum { PG_IS_EQ, PG_IS_NE, PG_IS_LT, PG_IS_LE, PG_IS_GT, PG_IS_GE };
+enum { PG_REDUCE_SUM, PG_REDUCE_MAX, PG_REDUCE_MIN };
 enum { PG_SIDE_FULL, PG_SIDE_EMPTY };
 enum { PG_PER_THREAD, PG_PER_WARP, PG_PER_ONE };
 enum { PG_FENCE_MBARRIER_INIT, PG_FENCE_PROXY_ASYNC, PG_FENCE_CTA, PG_FENCE_GPU };

@@ -244,17 +244,12 @@ static bool check_results(pg_verifier *v, const pg_inst *i)
 #define BIT(id) (UINT64_C(1) << PG_A_##id)
 
 static const uint64_t needed_attrs[PG_OP_COUNT] = {
-    [PG_OP_TRANSPOSE] = BIT(PERM),
-    [PG_OP_ICMP] = BIT(IS),
-    [PG_OP_UCMP] = BIT(IS),
-    [PG_OP_FCMP] = BIT(IS),
-    [PG_OP_PROGRAM_ID] = BIT(AXIS),
-    [PG_OP_NUM_PROGRAMS] = BIT(AXIS),
-    [PG_OP_RING_NEW] = BIT(SLOTS) | BIT(FULL) | BIT(EMPTY),
-    [PG_OP_BAR_EXPECT] = BIT(BYTES),
-    [PG_OP_FENCE] = BIT(KIND),
-    [PG_OP_PART_SYNC] = BIT(ID),
-    [PG_OP_PARTITION] = BIT(WARPS),
+    [PG_OP_TRANSPOSE] = BIT(PERM),    [PG_OP_REDUCE] = BIT(OP),
+    [PG_OP_ICMP] = BIT(IS),           [PG_OP_UCMP] = BIT(IS),
+    [PG_OP_FCMP] = BIT(IS),           [PG_OP_PROGRAM_ID] = BIT(AXIS),
+    [PG_OP_NUM_PROGRAMS] = BIT(AXIS), [PG_OP_RING_NEW] = BIT(SLOTS) | BIT(FULL) | BIT(EMPTY),
+    [PG_OP_BAR_EXPECT] = BIT(BYTES),  [PG_OP_FENCE] = BIT(KIND),
+    [PG_OP_PART_SYNC] = BIT(ID),      [PG_OP_PARTITION] = BIT(WARPS),
 };
 
 /* Ranges of integer attributes. */
@@ -263,6 +258,8 @@ static const struct {
     int32_t least, most;
 } ranges[] = {
     {PG_A_DIM, 0, PG_MAX_RANK - 1},
+    {PG_A_PARTS, 1, 1 << 20},
+    {PG_A_SPAN, 1, 1 << 20},
     {PG_A_SLOTS, 1, 64},
     {PG_A_FULL, 1, (1 << 20) - 1},
     {PG_A_EMPTY, 1, (1 << 20) - 1},

@@ -1,7 +1,10 @@
 /* verify_shape.c: what the table cannot say of tile operations: shapes that belong together,
  * bounds, literals. */
 #include "ir/layout.h"
+#include "ir/reduce.h"
 #include "ir/verify.h"
+
+enum { SYNCED = 2 }; /* PG_PROP_SYNCED of sched/pass.h */
 
 typedef struct shapes { /* of the first operand and the first result */
     const pg_inst *i;
@@ -66,6 +69,48 @@ static void check_transpose(pg_verifier *v, const shapes *s)
     }
     if (!is_good || seen != (1u << s->in->rank) - 1) {
         bad_shape(v, s, "`perm` names each dimension once, and extent i is extent perm[i] before");
+    }
+}
+
+static bool can_reduce(const pg_type_info *t)
+{
+    bool is_int = pg_elem_infos[t->elem].cls == 'I' && t->elem != PG_I1;
+    return t->is_ptr == 0 && (is_int || t->elem == PG_F16 || t->elem == PG_BF16 ||
+                              t->elem == PG_F32 || t->elem == PG_F64);
+}
+
+static void check_reduce(pg_verifier *v, const shapes *s)
+{
+    pg_reduce r = pg_reduce_of(s->i);
+    bool is_kept = pg_attr_has(&s->i->attrs, PG_A_PARTS);
+    uint32_t rank = s->in->rank;
+    if (!can_reduce(s->in)) {
+        pg_verify_error(v, PG_D_OPERAND_CLASS, s->i->loc, 1, pg_verify_op_text(s->i),
+                        pg_verify_type_text(v, s->in_type),
+                        "a tile of i8 to i64, f16, bf16, f32 or f64");
+        return;
+    }
+    if (r.dim >= rank) {
+        pg_verify_error(v, PG_D_NO_DIM, s->i->loc, pg_verify_type_text(v, s->in_type));
+        return;
+    }
+    uint32_t extent = (uint32_t)s->in->dims[r.dim];
+    bool is_good =
+        same_elem(s) && (is_kept     ? s->out->kind == PG_TY_TILE && s->out->rank == rank
+                         : rank == 1 ? s->out->kind == PG_TY_SCALAR
+                                     : s->out->kind == PG_TY_TILE && s->out->rank + 1u == rank);
+    is_good = is_good && (!is_kept || (pg_is_pow2(r.parts) && pg_is_pow2(r.span) &&
+                                       (uint64_t)r.parts * r.span <= extent));
+    for (uint32_t d = 0; is_good && d < s->out->rank; d++) {
+        int32_t want = is_kept && d == r.dim ? (int32_t)r.parts
+                                             : s->in->dims[is_kept || d < r.dim ? d : d + 1];
+        is_good = s->out->dims[d] == want;
+    }
+    if (!is_good) {
+        bad_shape(v, s,
+                  is_kept ? "the same tile with extent `parts` at `dim`; powers of two, and "
+                            "parts * span no more than the extent before"
+                          : "the same tile without dimension `dim`; a scalar of rank 1");
     }
 }
 
@@ -235,6 +280,28 @@ static void check_moves(pg_verifier *v, const shapes *s)
     }
 }
 
+/* The threads that hold the elements of a result hold the result. Warps may differ: the pass `sync`
+ * makes what they hand over visible, and PG_PROP_SYNCED says that it has. */
+static void check_reduce_places(pg_verifier *v, const shapes *s)
+{
+    pg_layout in, res;
+    pg_reduce_plan plan;
+    pg_reduce r = pg_reduce_of(s->i);
+    uint32_t warps = pg_inst_warps(s->i);
+    bool is_tile = s->out->kind == PG_TY_TILE;
+    if (v->props == 0 || s->in->enc.id == 0 || (is_tile && s->out->enc.id == 0) ||
+        pg_layout_of_tile(v->types, s->in_type, warps, &in) != PG_LAYOUT_OK ||
+        (is_tile && pg_layout_of_tile(v->types, s->out_type, warps, &res) != PG_LAYOUT_OK)) {
+        return;
+    }
+    if (pg_reduce_plan_make(&r, &in, is_tile ? &res : NULL, &plan) != PG_LAYOUT_OK) {
+        pg_verify_error(v, PG_D_MOVES_DATA, s->i->loc, pg_verify_op_text(s->i),
+                        pg_verify_type_text(v, s->in_type), pg_verify_type_text(v, s->out_type));
+    } else if ((v->props & SYNCED) != 0 && plan.warps != 0) {
+        pg_verify_error(v, PG_D_NOT_SYNCED, s->i->loc, pg_verify_op_text(s->i));
+    }
+}
+
 void pg_verify_special(pg_verifier *v, const pg_inst *i)
 {
     shapes s = {.i = i};
@@ -248,6 +315,7 @@ void pg_verify_special(pg_verifier *v, const pg_inst *i)
     case PG_OP_EXPAND: check_expand(v, &s); break;
     case PG_OP_RESHAPE: check_reshape(v, &s); break;
     case PG_OP_TRANSPOSE: check_transpose(v, &s); break;
+    case PG_OP_REDUCE: check_reduce(v, &s); break;
     case PG_OP_IOTA: check_iota(v, &s); break;
     case PG_OP_CONST: check_const(v, &s); break;
     case PG_OP_CAST:
@@ -265,5 +333,8 @@ void pg_verify_special(pg_verifier *v, const pg_inst *i)
     }
     if ((pg_op_infos[i->op].flags & PG_F_SHAPE) != 0 && v->diags->n_errors == n_errors) {
         check_moves(v, &s);
+    }
+    if (i->op == PG_OP_REDUCE && v->diags->n_errors == n_errors) {
+        check_reduce_places(v, &s);
     }
 }

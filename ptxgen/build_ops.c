@@ -166,6 +166,67 @@ ptxgen_value ptxgen_build_cast(ptxgen_builder *b, ptxgen_value x, ptxgen_elem el
     return one(b, "cast", 1, &x, with_elem(b, type_of(b, x), (pg_elem)elem));
 }
 
+static pg_type shape_of(ptxgen_builder *b, ptxgen_value x, uint32_t rank, const int32_t *dims)
+{
+    if (!pg_build_is_live(b)) {
+        return (pg_type){0};
+    }
+    pg_types *types = b->m->ir->ctx->types;
+    pg_type_info info = *pg_type_get(types, type_of(b, x));
+    info.enc = (pg_enc){0};
+    info.rank = (uint8_t)rank;
+    info.kind = rank == 0 ? PG_TY_SCALAR : PG_TY_TILE;
+    for (uint32_t d = 0; d < PG_MAX_RANK; d++) {
+        info.dims[d] = d < rank ? dims[d] : 0;
+    }
+    return pg_type_intern(types, &info);
+}
+
+ptxgen_value ptxgen_build_reduce(ptxgen_builder *b, const char *op, ptxgen_value x, uint32_t dim)
+{
+    int32_t dims[PG_MAX_RANK] = {0};
+    if (!pg_build_is_live(b)) {
+        return (ptxgen_value){0};
+    }
+    const pg_type_info *t = pg_type_get(b->m->ir->ctx->types, type_of(b, x));
+    if (t->kind != PG_TY_TILE || dim >= t->rank) {
+        ptxgen_build_error(b, "a reduction needs a tile and one of its dimensions");
+        return (ptxgen_value){0};
+    }
+    for (uint32_t d = 0; d + 1 < t->rank; d++) {
+        dims[d] = t->dims[d < dim ? d : d + 1];
+    }
+    ptxgen_value r = one(b, "reduce", 1, &x, shape_of(b, x, t->rank - 1u, dims));
+    if (dim != 0) {
+        ptxgen_op_attr(b, "dim", dim);
+    }
+    ptxgen_op_word(b, "op", op);
+    return r;
+}
+
+ptxgen_value ptxgen_build_stretch(ptxgen_builder *b, ptxgen_value x, uint32_t dim, int32_t extent)
+{
+    int32_t dims[PG_MAX_RANK] = {0};
+    if (!pg_build_is_live(b)) {
+        return (ptxgen_value){0};
+    }
+    const pg_type_info *t = pg_type_get(b->m->ir->ctx->types, type_of(b, x));
+    if (t->kind != PG_TY_TILE || dim > t->rank || t->rank == PG_MAX_RANK) {
+        ptxgen_build_error(b, "no dimension can be added to this value there");
+        return (ptxgen_value){0};
+    }
+    const uint32_t rank = t->rank + 1u;
+    for (uint32_t d = 0; d < rank; d++) {
+        dims[d] = d < dim ? t->dims[d] : d == dim ? 1 : t->dims[d - 1];
+    }
+    ptxgen_value thin = one(b, "expand", 1, &x, shape_of(b, x, rank, dims));
+    if (dim != 0) {
+        ptxgen_op_attr(b, "dim", dim);
+    }
+    dims[dim] = extent;
+    return extent == 1 ? thin : one(b, "broadcast", 1, &thin, shape_of(b, x, rank, dims));
+}
+
 ptxgen_value ptxgen_build_splat(ptxgen_builder *b, ptxgen_value scalar, ptxgen_type tile)
 {
     return one(b, "splat", 1, &scalar, (pg_type){tile.id});

@@ -7,6 +7,7 @@
  *   carried values, if results  have one layout: the author's, else the first that is wanted
  *   elementwise, load, addptr   want their operands in the result's layout
  *   broadcast, reshape, ...     want their operand in the layout pulled back from the result's
+ *   reduce                      wants its operand where the result follows from it
  *   splat, iota, const          take any
  *
  * I1  After the pass every register tile type has an encoding; operands and results agree.
@@ -90,10 +91,14 @@ static void demand(pg_layouts *l, pg_inst *i, uint32_t at, pg_enc e)
     list->last = l->demands.n;
 }
 
+static void demand_reduced(pg_layouts *l, pg_inst *i, pg_enc res);
+
 static void demand_operands(pg_layouts *l, pg_inst *i, pg_enc e)
 {
     const uint16_t flags = pg_op_infos[i->op].flags;
-    if (flags & PG_F_SHAPE) {
+    if (i->op == PG_OP_REDUCE) {
+        demand_reduced(l, i, e);
+    } else if (flags & PG_F_SHAPE) {
         demand(l, i, 0, pg_layouts_pull(l, i, e));
     } else if ((flags & PG_F_ELEM) || i->op == PG_OP_LOAD || i->op == PG_OP_ADDPTR ||
                i->op == PG_OP_CONST) {
@@ -232,6 +237,39 @@ static void visit_value(pg_layouts *l, pg_inst *i)
     demand_operands(l, i, encs[0]);
 }
 
+/* ---- reductions -------------------------------------------------------------------------------
+ */
+
+/* An operand whose layout gives the result (res; id 0: a scalar) where it is wanted: the author's,
+ * one in which the operand is wanted anyway, the default, else one made for it. */
+static void demand_reduced(pg_layouts *l, pg_inst *i, pg_enc res)
+{
+    const pg_val v = i->in[0];
+    pg_enc e = anchor_of(l, v);
+    for (const pg_demand *d = first_demand(l, v); d; d = next_demand(l, d)) {
+        if (e.id == 0 && pg_layouts_reduces_to(l, i, d->enc, res)) {
+            e = d->enc;
+        }
+    }
+    if (e.id == 0 || !pg_layouts_reduces_to(l, i, e, res)) {
+        e = pg_layouts_peek_default(l, i, pg_val_type(l->k, v));
+        if (e.id != 0 && pg_layouts_reduces_to(l, i, e, res)) {
+            e = pg_layouts_default(l, i, pg_val_type(l->k, v));
+        } else {
+            e = res.id != 0 ? pg_layouts_spread(l, i, res) : e;
+        }
+    }
+    if (e.id == 0) {
+        const pg_str name = pg_layouts_enc_text(l, res);
+        (void)pg_diag_add(l->env->diags, PG_D_LAYOUT_BACK, i->loc, 0u, name.ptr,
+                          pg_layout_error_text(PG_LAYOUT_NOT_LINEAR));
+        l->n_errors++;
+        return;
+    }
+    (void)pg_layouts_enc_text(l, e);
+    demand(l, i, 0, e);
+}
+
 /* ---- anchors and regions ------------------------------------------------------------------------
  */
 
@@ -242,7 +280,11 @@ static void visit_store(pg_layouts *l, pg_inst *i)
     if (value >= i->n_in || !pg_layouts_is_tile(l, i->in[value])) {
         return;
     }
-    pg_enc e = anchor_of(l, i->in[value]);
+    pg_enc e = pg_layouts_enc_of(l, i->in[value]);
+    for (uint32_t j = 0; j < i->n_in && e.id == 0; j++) { /* what the author wrote comes first */
+        e = pg_layouts_is_tile(l, i->in[j]) ? pg_layouts_enc_of(l, i->in[j]) : e;
+    }
+    e = e.id != 0 ? e : anchor_of(l, i->in[value]);
     for (uint32_t j = 0; j < i->n_in && e.id == 0; j++) {
         e = pg_layouts_is_tile(l, i->in[j]) ? anchor_of(l, i->in[j]) : e;
     }
@@ -332,6 +374,8 @@ static void visit(pg_layouts *l, pg_inst *i)
     }
     if (i->n_out == 1 && pg_layouts_is_tile(l, i->out[0])) {
         visit_value(l, i);
+    } else if (i->op == PG_OP_REDUCE) {
+        demand_reduced(l, i, (pg_enc){0});
     }
 }
 

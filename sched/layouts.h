@@ -22,12 +22,13 @@ typedef struct pg_layouts {
     pg_kernel *k;
     pg_types *types;
     PG_VEC(pg_demand) demands;
-    PG_VEC(pg_demand_list) lists; /* by value id */
-    PG_VEC(pg_enc) hints;         /* by value id: an author's encoding that reaches the value */
-    uint32_t vec;                 /* elements per thread that memory accesses like: 16 bytes */
-    PG_VEC(uint32_t) store_roots; /* parameters that stores write through; 0: unknown */
-    pg_status status;             /* first failure that is not a diagnostic */
-    uint32_t n_errors;            /* diagnostics of this kernel */
+    PG_VEC(pg_demand_list) lists;    /* by value id */
+    PG_VEC(pg_enc) hints;            /* by value id: an author's encoding that reaches the value */
+    PG_VEC(const pg_inst *) reduces; /* every `reduce`, in order of the text */
+    uint32_t vec;                    /* elements per thread that memory accesses like: 16 bytes */
+    PG_VEC(uint32_t) store_roots;    /* parameters that stores write through; 0: unknown */
+    pg_status status;                /* first failure that is not a diagnostic */
+    uint32_t n_errors;               /* diagnostics of this kernel */
     bool changed;
 } pg_layouts;
 
@@ -40,9 +41,26 @@ bool pg_layouts_can_repeat(pg_layouts *l, const pg_inst *i);
 pg_enc pg_layouts_default(pg_layouts *l, const pg_inst *at, pg_type tile);
 /* Encoding that operand 0 of a shape operation needs so that its result has `enc`. */
 pg_enc pg_layouts_pull(pg_layouts *l, const pg_inst *i, pg_enc enc);
+/* The default, without a name and without messages; id 0 if there is none. */
+pg_enc pg_layouts_peek_default(pg_layouts *l, const pg_inst *at, pg_type tile);
+/* Invariant I1 for a layout. */
+pg_layout_error pg_layouts_enc_for(pg_layouts *l, pg_type tile, uint32_t n_warps,
+                                   const pg_layout *want, pg_enc *out);
 pg_str pg_layouts_enc_text(pg_layouts *l, pg_enc e); /* its name in the module */
 /* One line for --explain=layouts. */
 void pg_layouts_explain(pg_layouts *l, const pg_inst *at, const char *format, ...) PG_PRINTF(3, 4);
+
+/* layouts_reduce.c. A default encoding with its warps off the dimension that a reduction of such a
+ * tile combines, as far as the other dimensions go. */
+pg_enc pg_layouts_for_reduce(pg_layouts *l, const pg_type_info *t, uint32_t n_warps, pg_enc e);
+/* Encoding of the result of a reduction whose operand has `enc`, so that nothing moves; id 0 if
+ * there is none. Reports nothing. */
+pg_enc pg_layouts_push(pg_layouts *l, const pg_inst *reduce, pg_enc enc);
+/* Does an operand with `enc` give the result (res; id 0: a scalar) without a move? */
+bool pg_layouts_reduces_to(pg_layouts *l, const pg_inst *reduce, pg_enc enc, pg_enc res);
+/* Encoding for the operand of a reduction whose result has `res`: what the result leaves free takes
+ * the elements that are combined. Id 0 if there is none. */
+pg_enc pg_layouts_spread(pg_layouts *l, const pg_inst *reduce, pg_enc res);
 
 static inline pg_enc pg_layouts_enc_of(const pg_layouts *l, pg_val v)
 {

@@ -89,8 +89,8 @@ static bool means(pg_layouts *l, pg_enc e, pg_type tile, uint32_t n_warps, const
 }
 
 /* I1. The encoding that the tile has is taken before all others. */
-static pg_layout_error choose(pg_layouts *l, pg_type tile, uint32_t n_warps, const pg_layout *want,
-                              pg_enc *out)
+pg_layout_error pg_layouts_enc_for(pg_layouts *l, pg_type tile, uint32_t n_warps,
+                                   const pg_layout *want, pg_enc *out)
 {
     const pg_module *m = l->k->module;
     *out = pg_type_get(l->types, tile)->enc;
@@ -111,21 +111,39 @@ static pg_layout_error choose(pg_layouts *l, pg_type tile, uint32_t n_warps, con
     return pg_enc_of_layout(l->types, want, out);
 }
 
-pg_enc pg_layouts_default(pg_layouts *l, const pg_inst *at, pg_type tile)
+/* The default before it has a name. */
+static pg_layout_error default_enc(pg_layouts *l, const pg_inst *at, pg_type tile,
+                                   pg_layout *layout, pg_enc *out)
 {
-    pg_layout layout;
     const uint32_t n_warps = pg_inst_warps(at);
     const pg_type_info *t = pg_type_get(l->types, tile);
-    pg_enc e = pg_enc_default(l->types, t->rank, t->dims, n_warps, l->vec);
+    const pg_enc blocked = pg_layouts_for_reduce(
+        l, t, n_warps, pg_enc_default(l->types, t->rank, t->dims, n_warps, l->vec));
+    *out = blocked;
     pg_layout_error err =
-        pg_layout_of_tile(l->types, pg_type_with_enc(l->types, tile, e), n_warps, &layout);
+        pg_layout_of_tile(l->types, pg_type_with_enc(l->types, tile, *out), n_warps, layout);
     if (err == PG_LAYOUT_OK) {
-        err = choose(l, tile, n_warps, &layout, &e);
+        err = pg_layouts_enc_for(l, tile, n_warps, layout, out);
         if (err == PG_LAYOUT_NOT_LINEAR) { /* outer digits: the blocked encoding itself */
-            e = pg_enc_default(l->types, t->rank, t->dims, n_warps, l->vec);
+            *out = blocked;
             err = PG_LAYOUT_OK;
         }
     }
+    return err;
+}
+
+pg_enc pg_layouts_peek_default(pg_layouts *l, const pg_inst *at, pg_type tile)
+{
+    pg_layout layout;
+    pg_enc e = {0};
+    return default_enc(l, at, tile, &layout, &e) == PG_LAYOUT_OK ? e : (pg_enc){0};
+}
+
+pg_enc pg_layouts_default(pg_layouts *l, const pg_inst *at, pg_type tile)
+{
+    pg_layout layout;
+    pg_enc e = {0};
+    const pg_layout_error err = default_enc(l, at, tile, &layout, &e);
     if (err != PG_LAYOUT_OK) {
         return no_layout(l, at, tile, err);
     }
@@ -167,7 +185,7 @@ pg_enc pg_layouts_pull(pg_layouts *l, const pg_inst *i, pg_enc enc)
     }
     err = pull(l, i, &res, &operand);
     if (err == PG_LAYOUT_OK) {
-        err = choose(l, pg_val_type(l->k, i->in[0]), n_warps, &operand, &e);
+        err = pg_layouts_enc_for(l, pg_val_type(l->k, i->in[0]), n_warps, &operand, &e);
     }
     if (err != PG_LAYOUT_OK) {
         const pg_str name = pg_layouts_enc_text(l, enc);

@@ -72,6 +72,19 @@ bool pg_layouts_can_repeat(pg_layouts *l, const pg_inst *i)
     return true;
 }
 
+/* What is reduced has its own layout; the result has what that leaves. */
+static void learn_reduce(pg_layouts *l, const pg_inst *i)
+{
+    pg_enc e = hint_of(l, i->in[0]);
+    if (!pg_layouts_is_tile(l, i->out[0])) {
+        return;
+    }
+    if (e.id == 0) {
+        e = pg_layouts_peek_default(l, i, pg_val_type(l->k, i->in[0]));
+    }
+    set_hint(l, i->out[0], pg_layouts_push(l, i, e));
+}
+
 static void learn_memory(pg_layouts *l, const pg_inst *i)
 {
     if (i->op == PG_OP_STORE || i->op == PG_OP_TMA_STORE) {
@@ -99,6 +112,10 @@ static void learn_hint(pg_layouts *l, const pg_inst *i)
         }
         return;
     }
+    if (i->op == PG_OP_REDUCE) {
+        learn_reduce(l, i);
+        return;
+    }
     if (i->n_out == 0 || !(flags & PG_F_ELEM || i->op == PG_OP_LOAD || i->op == PG_OP_ADDPTR)) {
         return;
     }
@@ -111,21 +128,33 @@ static void learn_hint(pg_layouts *l, const pg_inst *i)
     }
 }
 
+/* What is yielded reaches the results, unless the initial value brought something. */
+static void learn_yield(pg_layouts *l, const pg_inst *yield)
+{
+    const pg_inst *owner = yield->parent->owner;
+    for (uint32_t j = 0; owner && j < yield->n_in && j < owner->n_out; j++) {
+        const pg_enc e = hint_of(l, yield->in[j]);
+        if (e.id != 0 && hint_of(l, owner->out[j]).id == 0) {
+            set_hint(l, owner->out[j], e);
+        }
+    }
+}
+
 void pg_layouts_learn(pg_layouts *l)
 {
     for (const pg_inst *i = l->k->body->first; i; i = pg_inst_walk(i, l->k->body)) {
         learn_memory(l, i);
-        learn_hint(l, i);
-        if (i->op == PG_OP_YIELD && i->parent->owner && i->parent->owner->op == PG_OP_IF) {
-            for (uint32_t j = 0; j < i->n_in && j < i->parent->owner->n_out; j++) {
-                const pg_enc e = hint_of(l, i->in[j]);
-                if (e.id != 0) {
-                    set_hint(l, i->parent->owner->out[j], e);
-                }
-            }
+        if (i->op == PG_OP_REDUCE && !pg_vec_push(l->env->scratch, &l->reduces, i)) {
+            l->status = PG_E_NOMEM;
         }
     }
     if (l->vec == 0) {
         l->vec = 4;
+    }
+    for (const pg_inst *i = l->k->body->first; i; i = pg_inst_walk(i, l->k->body)) {
+        learn_hint(l, i);
+        if (i->op == PG_OP_YIELD) {
+            learn_yield(l, i);
+        }
     }
 }

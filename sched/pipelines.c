@@ -3,7 +3,7 @@
 
 /* simplify before layouts: fewer tiles need a layout. Again after it: a value that was computed
  * once for each of two layouts may fold or be shared, and constants gained encodings. */
-static const char *const any_target[] = {"simplify", "layouts", "simplify", NULL};
+static const char *const any_target[] = {"simplify", "layouts", "sync", "simplify", NULL};
 
 typedef struct pipeline_row {
     uint32_t least_sm;

@@ -163,6 +163,13 @@ PTXGEN_API ptxgen_value ptxgen_build_select(ptxgen_builder *b, ptxgen_value cond
                                             ptxgen_value x, ptxgen_value y);
 /* Signed conversion to another element type. */
 PTXGEN_API ptxgen_value ptxgen_build_cast(ptxgen_builder *b, ptxgen_value x, ptxgen_elem elem);
+/* Combines a tile's elements along a dimension, which goes away; of rank 1 a scalar. op: "sum"
+ * "max" "min". */
+PTXGEN_API ptxgen_value ptxgen_build_reduce(ptxgen_builder *b, const char *op, ptxgen_value x,
+                                            uint32_t dim);
+/* The opposite: a tile repeated along a new dimension (expand, then broadcast). */
+PTXGEN_API ptxgen_value ptxgen_build_stretch(ptxgen_builder *b, ptxgen_value x, uint32_t dim,
+                                             int32_t extent);
 PTXGEN_API ptxgen_value ptxgen_build_splat(ptxgen_builder *b, ptxgen_value scalar,
                                            ptxgen_type tile);
 /* Index along a dimension of an integer tile. */

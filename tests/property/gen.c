@@ -410,6 +410,24 @@ static void make_shape_op(gen *g)
     (void)end_def(g, v, elem, shape_ops[row].to);
 }
 
+/* Sums of floats are left out: neither passes nor machines keep their order. */
+static void make_reduce(gen *g)
+{
+    static const struct {
+        uint8_t from, to, dim;
+    } rows[] = {{S64, SCALAR, 0}, {S8, SCALAR, 0},  {S128, SCALAR, 0}, {S8X16, S16, 0},
+                {S8X16, S8, 1},   {S16X8, S8, 0},   {S16X8, S16, 1},   {S8X1, S8, 1},
+                {S1X16, S16, 0},  {S128, SCALAR, 0}};
+    static const char *const ops[] = {"max", "min", "sum"};
+    const uint32_t row = below(g, sizeof rows / sizeof rows[0]);
+    const uint32_t elem = pg_gen_elems[below(g, PG_GEN_N_ELEMS)];
+    const gen_val x = pick(g, elem, rows[row].from);
+    gen_val v = begin_def(g);
+    pg_putf(g->out, "reduce %%v%u [dim=%u, op=%s]", x.name, rows[row].dim,
+            ops[below(g, is_float(elem) ? 2 : 3)]);
+    (void)end_def(g, v, elem, rows[row].to);
+}
+
 /* ---- regions -----------------------------------------------------------------------------------
  */
 
@@ -520,8 +538,10 @@ static void make_block(gen *g, int32_t n)
 {
     while (n-- > 0 && g->left-- > 0) {
         const uint32_t dice = below(g, 100);
-        if (dice < 58) {
+        if (dice < 52) {
             make_table_op(g);
+        } else if (dice < 58) {
+            make_reduce(g);
         } else if (dice < 72) {
             make_shape_op(g);
         } else if (dice < 82) {

@@ -29,6 +29,7 @@ static const char *const instances[PG_OP_COUNT] = {
     [PG_OP_EXPAND] = "%a = expand %i [dim=1] : tile<64x1xi32>",
     [PG_OP_RESHAPE] = "%a = reshape %i : tile<8x8xi32>",
     [PG_OP_TRANSPOSE] = "%a = transpose %row [perm=(1, 0)] : tile<64x1xf32>",
+    [PG_OP_REDUCE] = "%a = reduce %row [dim=1, op=sum] : tile<1xf32>",
     [PG_OP_IADD] = "%a = iadd %n, 1 [nw] : i32",
     [PG_OP_ISUB] = "%a = isub %n, 1 [nw] : i32",
     [PG_OP_IMUL] = "%a = imul %i, %i [nw] : tile<64xi32>",
