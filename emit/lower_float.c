@@ -2,8 +2,8 @@
  * f32 and once (add, sub, mul: 24 >= 2*11 + 2), all else of f16 and bf16 in f32.
  *
  * Errors of what is inexact (F_INEXACT), f32: exp 3 ulp, exp2 2 ulp, log2 2^-22 absolute in
- * [0.5, 2] and 4 ulp elsewhere, rsqrt 2 ulp, tanh 4 ulp (from the bounds that PTX and CUDA give for
- * the approximate instructions). */
+ * [0.5, 2] and 4 ulp elsewhere, rsqrt 2 ulp, tanh 4 ulp, erf 2 ulp (from the bounds that PTX and
+ * CUDA give for the approximate instructions). */
 #include "emit/lower_int.h"
 
 pg_ptx_opnd pg_lw_to_f32(pg_lw *c, pg_elem e, pg_el a)
@@ -84,6 +84,36 @@ static pg_ptx_opnd tanh_f32(pg_lw *c, pg_ptx_opnd x)
     return pg_lw_opnd3(c, "selp.f32", PG_PTX_F32, small, large, is_small);
 }
 
+static pg_ptx_opnd horner(pg_lw *c, pg_ptx_opnd x, const uint32_t *poly, uint32_t n)
+{
+    pg_ptx_opnd sum = pg_ptx_f32(poly[0]);
+    for (uint32_t i = 1; i < n; i++) {
+        sum = fma32(c, sum, x, pg_ptx_f32(poly[i]));
+    }
+    return sum;
+}
+
+/* Up to 0.9275: x + x * P(x^2), P fitted to erf(x) / x - 1. Above: 1 - 2^Q(|x|), Q fitted to
+ * log2(erfc) on [0.9275, 4]; at 4 and beyond the result is 1. Both fits are weighted minimax
+ * (Lawson's iteration) of our own, coefficients rounded to f32: 1.1 ulp with an exact 2^x, and
+ * ex2.approx adds less than 0.5 since erfc is below 0.24 of erf there. NaN takes the first way. */
+static pg_ptx_opnd erf_f32(pg_lw *c, pg_ptx_opnd x)
+{
+    static const uint32_t p[] = {0xBA1C5F8E, 0x3BA373E9, 0xBCDB3E98,
+                                 0x3DE70CBA, 0xBEC09370, 0x3E0375D3};
+    static const uint32_t q[] = {0xB80035B1, 0x3A24B792, 0xBBC56E0D, 0x3D1484CF,
+                                 0xBE1FFEE6, 0xBF69E826, 0xBFD09567, 0x3985A31C};
+    pg_ptx_opnd size = op1(c, "abs.f32", x);
+    pg_ptx_opnd square = op2(c, "mul.rn.f32", x, x);
+    pg_ptx_opnd small = fma32(c, horner(c, square, p, PG_COUNT_OF(p)), x, x);
+    pg_ptx_opnd most = op2(c, "min.f32", size, f32_imm(4.0F));
+    pg_ptx_opnd rest = op1(c, "ex2.approx.f32", horner(c, most, q, PG_COUNT_OF(q)));
+    pg_ptx_opnd large = op2(c, "sub.rn.f32", f32_imm(1.0F), rest);
+    large = op2(c, "copysign.f32", x, large); /* sign of the first */
+    pg_ptx_opnd is_large = pg_lw_opnd2(c, "setp.gt.f32", PG_PTX_PRED, size, pg_ptx_f32(0x3F6D70A4));
+    return pg_lw_opnd3(c, "selp.f32", PG_PTX_F32, large, small, is_large);
+}
+
 static pg_ptx_opnd frem_f32(pg_lw *c, pg_ptx_opnd x, pg_ptx_opnd y)
 {
     pg_ptx_opnd q = op2(c, "div.rn.f32", x, y);
@@ -111,6 +141,7 @@ static pg_ptx_opnd compute_f32(pg_lw *c, const pg_inst *i, const pg_ptx_opnd *x,
     case PG_OP_LOG2: return op1(c, "lg2.approx.f32", x[0]);
     case PG_OP_SQRT: return op1(c, is_approx ? "sqrt.approx.f32" : "sqrt.rn.f32", x[0]);
     case PG_OP_RSQRT: return op1(c, "rsqrt.approx.f32", x[0]);
+    case PG_OP_ERF: return erf_f32(c, x[0]);
     default: return is_approx ? op1(c, "tanh.approx.f32", x[0]) : tanh_f32(c, x[0]);
     }
 }

@@ -107,6 +107,7 @@ static bool functions_f64(pg_op op, uint32_t n, const double *a, double *to)
     case PG_OP_LOG2: EACH(log2(a[i]));
     case PG_OP_RSQRT: EACH(1.0 / sqrt(a[i]));
     case PG_OP_TANH: EACH(tanh(a[i]));
+    case PG_OP_ERF: EACH(erf(a[i]));
     default: return false;
     }
 }

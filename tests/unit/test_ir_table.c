@@ -66,6 +66,7 @@ static const char *const instances[PG_OP_COUNT] = {
     [PG_OP_SQRT] = "%a = sqrt %x [approx] : f32",
     [PG_OP_RSQRT] = "%a = rsqrt %x : f32",
     [PG_OP_TANH] = "%a = tanh %x [approx] : f32",
+    [PG_OP_ERF] = "%a = erf %x : f32",
     [PG_OP_ICMP] = "%a = icmp %n, 1 [is=lt] : i1",
     [PG_OP_UCMP] = "%a = ucmp %i, 1 [is=lt] : tile<64xi1>",
     [PG_OP_FCMP] = "%a = fcmp %x, 1.0 [is=ne] : i1",
