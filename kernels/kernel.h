@@ -16,6 +16,9 @@ int64_t kernel_setting_int(const kernel_settings *s, const char *name);
 /* Element type of a setting such as dtype=f16. */
 ptxgen_elem kernel_setting_elem(const kernel_settings *s, const char *name);
 
+/* Whether a setting has this word. */
+int kernel_setting_is(const kernel_settings *s, const char *name, const char *word);
+
 const ptxgen_kernel_array *kernel_array(const ptxgen_kernel_run *run,
                                         const char *name); /* NULL if missing */
 /* Scalar of a run, or `fallback` if it is missing. */
@@ -31,7 +34,11 @@ typedef struct kernel_row {
 
 extern const kernel_row kernel_add;
 extern const kernel_row kernel_gelu;
+extern const kernel_row kernel_layernorm;
+extern const kernel_row kernel_reduce;
+extern const kernel_row kernel_rmsnorm;
 extern const kernel_row kernel_silu_mul;
+extern const kernel_row kernel_softmax;
 
 /* ---- flat pointwise kernels (pointwise.c) -------------------------------------------------------
  */

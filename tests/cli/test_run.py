@@ -43,6 +43,19 @@ def library_kernels_are_right(c):
                                  r.out, re.M), r.out
 
 
+ROW_KERNELS = [["softmax"], ["rmsnorm"], ["layernorm"]] + [
+    ["reduce", f"--set=axis={axis}", f"--set=op={op}"]
+    for axis in ("inner", "outer", "full") for op in ("sum", "max")]
+
+
+def kernels_on_rows_are_right(c):
+    for kernel in ROW_KERNELS:
+        for dtype, rows, cols in (("f16", 3, 333), ("bf16", 17, 17), ("f32", 1, 1025),
+                                  ("f16", 0, 5), ("f32", 2, 1)):
+            c.run("run", *kernel, "--arg", f"rows={rows}", "--arg", f"cols={cols}",
+                  f"--set=dtype={dtype}", "--verify", "--device=cpu", "--seeds=2", want=0)
+
+
 def library_kernels_broadcast(c):
     c.run("run", "add", "--set=rank=4", "--arg", "n=5", "--arg", "m=3", "--arg=l=2", "--arg=k=4",
           "--arg=bm=1", "--arg=ak=1", "--verify", want=0)
@@ -125,6 +138,13 @@ def cubins(c):
         c.run("kernel", "gelu", f"--arch={arch}", "--emit=cubin", "-o", "g.cubin",
               f"--ptxas={ptxas}", want=0)
         assert c.read("g.cubin")[:4] == b"\x7fELF"
+    for arch in ("sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"):
+        for kernel in ROW_KERNELS:
+            ptx = c.run("kernel", *kernel, f"--arch={arch}", want=0).out
+            c.write("k.ptx", ptx)
+            said = subprocess.run([ptxas, "-v", f"-arch={arch}", c.path("k.ptx"), "-o", os.devnull],
+                                  capture_output=True, text=True, check=True).stderr
+            assert " 0 bytes spill stores, 0 bytes spill loads" in said, (kernel, arch, said)
 
 
 def no_ptxas_is_3(c):

@@ -86,14 +86,14 @@ typedef struct job {
     const char *scalar_names[12];
     int64_t scalars[12];
     size_t n_scalars;
-    array arrays[3];
+    array arrays[4];
     size_t n_arrays;
 } job;
 
 static void compare(const job *j)
 {
     const ptxgen_kernel_info *info = ptxgen_kernel_find(str(j->kernel));
-    ptxgen_kernel_array arrays[3];
+    ptxgen_kernel_array arrays[4];
     for (size_t i = 0; i < j->n_arrays; i++) {
         const array *a = &j->arrays[i];
         arrays[i] = (ptxgen_kernel_array){a->name, a->n, a->is_out ? NULL : a->in,
@@ -107,7 +107,7 @@ static void compare(const job *j)
         const double x = load(j->type, out->data + i * dtype_size[j->type]);
         const double allowed =
             info->error_factor * dtype_unit[j->type] * out->bound[i] + dtype_least[j->type];
-        cr_assert(fabs(x - out->ref[i]) <= allowed,
+        cr_assert(x == out->ref[i] || fabs(x - out->ref[i]) <= allowed,
                   "%s %s n %llu element %llu: %g, reference %g, %g", j->kernel,
                   dtype_names[j->type], (unsigned long long)out->n, (unsigned long long)i, x,
                   out->ref[i], allowed);
@@ -188,6 +188,80 @@ Test(kernels, silu_mul_of_large_values)
 {
     static const char *const names[] = {"a", "b", "y"};
     run_flat("silu_mul", names, 3, 200.0);
+}
+
+/* Kernels on rows: x of rows x cols, weights of cols, y. */
+typedef struct row_test {
+    const char *kernel;
+    const char *names[4];
+    size_t n_arrays;
+    ptxgen_setting axis, op; /* reduce only */
+} row_test;
+
+static uint64_t result_size(const row_test *r, int64_t rows, int64_t cols)
+{
+    if (r->axis.name.len == 0) {
+        return (uint64_t)(rows * cols);
+    }
+    return strcmp(r->axis.value.ptr, "inner") == 0   ? (uint64_t)rows
+           : strcmp(r->axis.value.ptr, "outer") == 0 ? (uint64_t)cols
+                                                     : 1;
+}
+
+static void run_rows(const row_test *r)
+{
+    static const int64_t row_counts[] = {0, 1, 3};
+    for (size_t i = 0; i < N_DTYPES * PG_COUNT_OF(sizes) * PG_COUNT_OF(row_counts); i++) {
+        dtype t = (dtype)(i % N_DTYPES);
+        int64_t cols = sizes[i / N_DTYPES % PG_COUNT_OF(sizes)];
+        int64_t rows = row_counts[i / N_DTYPES / PG_COUNT_OF(sizes)];
+        job j = {.kernel = r->kernel,
+                 .type = t,
+                 .settings = {{str("dtype"), str(dtype_names[t])},
+                              {str("block"), str("256")},
+                              r->axis,
+                              r->op},
+                 .n_settings = r->axis.name.len != 0 ? 4 : 2,
+                 .scalar_names = {"rows", "cols"},
+                 .scalars = {rows, cols},
+                 .n_scalars = 2,
+                 .n_arrays = r->n_arrays};
+        for (size_t a = 0; a < r->n_arrays; a++) {
+            bool is_out = a + 1 == r->n_arrays;
+            uint64_t n = is_out   ? result_size(r, rows, cols)
+                         : a == 0 ? (uint64_t)(rows * cols)
+                                  : (uint64_t)cols;
+            j.arrays[a] = array_new(t, r->names[a], n, is_out, 4.0);
+        }
+        run(&j);
+    }
+}
+
+Test(kernels, softmax)
+{
+    run_rows(&(row_test){.kernel = "softmax", .names = {"x", "y"}, .n_arrays = 2});
+}
+
+Test(kernels, rmsnorm)
+{
+    run_rows(&(row_test){.kernel = "rmsnorm", .names = {"x", "w", "y"}, .n_arrays = 3});
+}
+
+Test(kernels, layernorm)
+{
+    run_rows(&(row_test){.kernel = "layernorm", .names = {"x", "w", "b", "y"}, .n_arrays = 4});
+}
+
+Test(kernels, reduce)
+{
+    static const char *const axes[] = {"inner", "outer", "full"};
+    static const char *const ops[] = {"sum", "max"};
+    for (size_t a = 0; a < 3; a++) {
+        for (size_t o = 0; o < 2; o++) {
+            run_rows(&(row_test){
+                "reduce", {"x", "y"}, 2, {str("axis"), str(axes[a])}, {str("op"), str(ops[o])}});
+        }
+    }
 }
 
 /* Extents outermost first; a and b: bit d set where the extent is 1. */

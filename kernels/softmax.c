@@ -1,0 +1,99 @@
+/* softmax: y = exp(x - max) / sum(exp(x - max)) of each row, in three passes over the row: the
+ * maximum, the sum, the result. */
+#include <math.h>
+
+#include "kernels/rows.h"
+
+static ptxgen_value take_max(rows_kernel *k, const rows_block *at, const ptxgen_value *env,
+                             ptxgen_value acc)
+{
+    (void)env;
+    return ptxgen_build_binary(k->b, "fmax", acc, rows_load(k, 0, at, -HUGE_VAL));
+}
+
+/* exp(x - max); 0 where no element exists. */
+static ptxgen_value power(rows_kernel *k, const rows_block *at, const ptxgen_value *env)
+{
+    ptxgen_value x = rows_load(k, 0, at, -HUGE_VAL);
+    ptxgen_value most = ptxgen_build_splat(k->b, env[0], k->f32_tile);
+    return ptxgen_build_unary(k->b, "exp", ptxgen_build_binary(k->b, "fsub", x, most));
+}
+
+static ptxgen_value take_sum(rows_kernel *k, const rows_block *at, const ptxgen_value *env,
+                             ptxgen_value acc)
+{
+    return ptxgen_build_binary(k->b, "fadd", acc, power(k, at, env));
+}
+
+static ptxgen_value put(rows_kernel *k, const rows_block *at, const ptxgen_value *env,
+                        ptxgen_value acc)
+{
+    (void)acc;
+    ptxgen_value sum = ptxgen_build_splat(k->b, env[1], k->f32_tile);
+    rows_store(k, at, ptxgen_build_binary(k->b, "fdiv", power(k, at, env), sum));
+    return (ptxgen_value){0};
+}
+
+static const char *const in_names[] = {"x", NULL};
+
+static ptxgen_status build(ptxgen_module *m, const kernel_settings *s)
+{
+    rows_kernel k;
+    ptxgen_status status = rows_begin(m, s, in_names, ROWS_SAME, &k);
+    if (status != PTXGEN_OK) {
+        return status;
+    }
+    ptxgen_value env[2] = {{0}};
+    env[0] = rows_fold(&k, take_max, env, -HUGE_VAL, "max");
+    env[1] = rows_fold(&k, take_sum, env, 0.0, "sum");
+    rows_for_each(&k, put, env);
+    return rows_end(&k);
+}
+
+/* exp of a difference d carries |d| u and its own 4 u; the sum carries that of its terms, weighted,
+ * and one u for each addition on the way. */
+static void one_row(const double *x, int64_t n, double depth, double share, double *ref,
+                    double *bound)
+{
+    double most = -HUGE_VAL, sum = 0.0, carried = 0.0;
+    for (int64_t i = 0; i < n; i++) {
+        most = fmax(most, x[i]);
+    }
+    for (int64_t i = 0; i < n; i++) {
+        double e = exp(x[i] - most);
+        sum += e;
+        carried += e * (fabs(x[i] - most) + 4.0);
+    }
+    for (int64_t i = 0; i < n; i++) {
+        double d = fabs(x[i] - most);
+        ref[i] = exp(x[i] - most) / sum;
+        double error = ref[i] * (d + 6.0 + carried / sum + depth) + SUBNORMAL_ERROR;
+        bound[i] = ref[i] + share * error;
+    }
+}
+
+static ptxgen_status reference(const ptxgen_kernel_run *run, const kernel_settings *s)
+{
+    rows_run r;
+    ptxgen_status status = rows_run_of(run, in_names, &r);
+    double share = rows_f32_share(kernel_setting_elem(s, "dtype"));
+    for (int64_t i = 0; status == PTXGEN_OK && i < r.rows; i++) {
+        int64_t at = i * r.cols;
+        one_row(r.in[0] + at, r.cols, rows_depth(s, r.cols), share, r.ref + at, r.bound + at);
+    }
+    return status;
+}
+
+static const ptxgen_kernel_setting settings[] = {ROWS_SETTINGS};
+static const ptxgen_kernel_scalar scalars[] = {ROWS_SCALARS};
+static const ptxgen_kernel_info info = {.name = "softmax",
+                                        .doc = "y = softmax of each row of x; computed in f32",
+                                        .settings = settings,
+                                        .n_settings = sizeof settings / sizeof settings[0],
+                                        .scalars = scalars,
+                                        .n_scalars = sizeof scalars / sizeof scalars[0],
+                                        .error_factor = 1.0,
+                                        .input_low = -12.0,
+                                        .input_high = 12.0,
+                                        .least_sm = 80};
+const kernel_row kernel_softmax = {&info, build, reference};
