@@ -166,7 +166,8 @@ def timed(c):
 
 if __name__ == "__main__":
     harness.main([
-        library_kernels_are_right, library_kernels_broadcast, arrays_come_and_go, wrong_arrays,
+        library_kernels_are_right, kernels_on_rows_are_right, library_kernels_broadcast,
+        arrays_come_and_go, wrong_arrays,
         a_wrong_kernel_is_4, manifest_is_json, ptx_is_accepted_by_our_checker,
         arch_overrides_the_module, cubins, no_ptxas_is_3, starts_fast,
     ])
