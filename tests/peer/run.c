@@ -146,6 +146,7 @@ typedef struct run {
     u32 *out;
     uint64_t seed;
     uint32_t threads;
+    ptxexec_races races;
 } run;
 
 static bool show_faults(ptxexec_report *r)
@@ -184,7 +185,8 @@ static bool run_once(const run *x)
                                 .params_size = sizeof params,
                                 .seed = x->seed,
                                 .max_steps = 20000000,
-                                .host_threads = x->threads};
+                                .host_threads = x->threads,
+                                .races = x->races};
     is_ok = is_ok && (ptxexec_launch(d, x->m, &o, &r) == PTXEXEC_OK || (r != NULL && show_faults(r)));
     uint64_t n_poison = 0;
     is_ok = is_ok && ptxexec_device_read(d, b, x->out, c->n_out * 4, &n_poison, NULL) == PTXEXEC_OK && n_poison == 0;
@@ -217,6 +219,7 @@ static bool run_module(const peer *p, ptxexec_module *m)
     }
     for (uint32_t k = 0; k < 4 && is_ok; k++) {
         run x = {.m = m, .c = c, .in = in, .out = out, .seed = k, .threads = k == 3 ? 2 : 1};
+        x.races = k == 1 || k == 2 ? PTXEXEC_RACES_PRACTICE : PTXEXEC_RACES_OFF;
         is_ok = run_once(&x) && compare(p, out, want);
     }
     free(in);

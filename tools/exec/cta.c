@@ -1,5 +1,6 @@
 /* cta.c: one CTA: its memory, its warps, the order in which they run, its end. */
-#include "tools/exec/exec.h"
+#include "tools/exec/async.h"
+#include "tools/exec/race.h"
 
 static void *resize(pg_alloc alloc, void *block, size_t old_size, size_t new_size)
 {
@@ -122,7 +123,7 @@ static bool init_warp(pe_cta *cta, pe_warp *w, uint32_t index)
 
 bool pe_cta_init(pe_cta *cta, pe_launch *l, pe_worker *worker, uint64_t linear)
 {
-    *cta = (pe_cta){.launch = l, .worker = worker, .linear = linear};
+    *cta = (pe_cta){.launch = l, .worker = worker, .linear = linear, .next_due = UINT64_MAX};
     cta->n_threads = l->o.block[0] * l->o.block[1] * l->o.block[2];
     cta->n_live = cta->n_threads;
     uint32_t n_warps = (cta->n_threads + PE_LANES - 1) / PE_LANES;
@@ -140,6 +141,9 @@ bool pe_cta_init(pe_cta *cta, pe_launch *l, pe_worker *worker, uint64_t linear)
     }
     for (uint32_t k = 0; is_ok && k < n_warps; k++) {
         is_ok = init_warp(cta, &cta->warps[k], k);
+    }
+    if (is_ok && l->o.races != PTXEXEC_RACES_OFF) {
+        is_ok = pe_races_new(cta) != NULL;
     }
     if (!is_ok) {
         worker->is_oom = true;
@@ -177,8 +181,10 @@ void pe_cta_fini(pe_cta *cta)
     pg_alloc alloc = cta->launch->alloc;
     keep_output(cta);
     for (uint32_t k = 0; k < cta->n_warps; k++) {
+        pe_copy_fini(&cta->warps[k]);
         pe_warp_memory_free(&cta->warps[k]);
     }
+    pe_races_fini(cta);
     resize(alloc, cta->warps, cta->n_warps * sizeof *cta->warps, 0);
     resize(alloc, cta->shared.data, (size_t)cta->shared.size * 2, 0);
     *cta = (pe_cta){.launch = cta->launch,
@@ -261,6 +267,9 @@ bool pe_cta_run(pe_cta *cta, uint32_t turns)
         if (cta->is_failed || cta->worker->is_oom || cta->n_live == 0) {
             return true;
         }
+        if (cta->n_steps >= cta->next_due) {
+            pe_copy_advance(cta);
+        }
         uint32_t set = runnable_warps(cta);
         if (set == 0) {
             if (!cta->is_failed) {
@@ -270,7 +279,8 @@ bool pe_cta_run(pe_cta *cta, uint32_t turns)
         }
         uint32_t index = pick(cta, set);
         uint32_t budget = 4096;
-        if ((set & (set - 1)) != 0) { /* several: short turns of drawn length */
+        if ((set & (set - 1)) != 0 || cta->next_due != UINT64_MAX) {
+            /* several, or copies under way: short turns of drawn length */
             budget = 16 + (uint32_t)(pe_random(&cta->rng) >> 40) % 128;
         }
         pe_warp_run(&cta->warps[index], budget);

@@ -50,6 +50,9 @@ typedef struct pe_warp pe_warp;
 typedef struct pe_cta pe_cta;
 typedef struct pe_launch pe_launch;
 typedef struct pe_inst pe_inst;
+typedef struct pe_races pe_races;     /* race.c: one CTA's threads, and its shared memory */
+typedef struct pe_gshadow pe_gshadow; /* race_global.c: who touched global memory */
+typedef struct pe_copy pe_copy;       /* async.c: a cp.async on its way */
 typedef void (*pe_fn)(pe_warp *w, const pe_inst *i, uint32_t mask);
 
 /* A register row of the frame, or a row of the constant pool (PE_CONST set). */
@@ -60,8 +63,11 @@ typedef uint32_t pe_opnd;
 enum {                 /* pe_inst.flags */
        PE_I_MICRO = 1, /* made by decoding: not counted */
        PE_I_GUARD_NEG = 2,
-       PE_I_ALIGNED = 4,  /* wants all live lanes of the warp */
-       PE_I_OWN_GUARD = 8 /* the handler looks at the guard itself (it sees all active lanes) */
+       PE_I_ALIGNED = 4,   /* wants all live lanes of the warp */
+       PE_I_OWN_GUARD = 8, /* the handler looks at the guard itself (it sees all active lanes) */
+       PE_I_STRONG = 16,   /* atomic, volatile, relaxed ...: does not race with its like */
+       PE_I_RELEASE = 32,
+       PE_I_ACQUIRE = 64
 };
 
 struct pe_inst {
@@ -251,20 +257,31 @@ struct pe_warp {
     uint64_t wait_big[PE_LANES];    /* 64-bit operand at arrival */
     uint32_t wait_poison[PE_LANES];
     pe_region *hit; /* last global region */
+    /* cp.async: in the order of issue; those behind n_copies are spare */
+    pe_copy **copies;
+    uint32_t n_copies, n_copies_made, copies_cap;
+    uint32_t n_commits[PE_LANES];
 };
 
 typedef struct pe_barrier {
-    uint32_t arrived;       /* threads */
-    uint32_t expected;      /* threads; 0: all live threads of the CTA */
-    bool is_open;           /* somebody arrived */
-    uint32_t count, n_true; /* for .red */
-    uint32_t kind;          /* of the instruction: plain, popc, and, or */
+    uint32_t arrived;           /* threads */
+    uint32_t expected;          /* threads; 0: all live threads of the CTA */
+    bool is_open;               /* somebody arrived */
+    uint32_t count, n_true;     /* for .red */
+    uint32_t kind;              /* of the instruction: plain, popc, and, or */
+    uint32_t who[PE_MAX_WARPS]; /* lanes that arrived */
 } pe_barrier;
+
+typedef struct pe_line { /* what one instruction did */
+    uint64_t n_steps, n_lanes;
+    uint64_t n_shared, n_wavefronts,
+        n_least; /* accesses; passes over the banks; without conflict */
+    uint64_t n_global, n_sectors;
+} pe_line;
 
 typedef struct pe_stats {
     uint64_t n_steps, n_lanes;
-    uint64_t *by_src; /* [2 * n_code]: steps and lanes of each pc, or NULL */
-    uint64_t n_global, n_sectors, n_shared, n_wavefronts;
+    pe_line *lines; /* by pc, or NULL */
 } pe_stats;
 
 typedef struct pe_fault {
@@ -304,6 +321,8 @@ struct pe_cta {
     pg_strbuf output;
     bool is_failed;
     uint32_t n_faults;
+    uint64_t next_due; /* step at which a copy reads or writes, UINT64_MAX: none */
+    pe_races *races;   /* NULL: not looked for */
 };
 
 struct pe_launch {
@@ -318,6 +337,7 @@ struct pe_launch {
     uint64_t *sym_at;     /* by module symbol: address in its space */
     pe_region params, consts;
     uint8_t *param_bytes, *zeros;
+    pe_gshadow *gshadow; /* NULL: races are not looked for */
 };
 
 /* ---- for handlers
@@ -448,6 +468,30 @@ uint8_t *pe_resolve(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t addres
                     bool is_write, uint8_t **poison);
 /* The same for any space, without reporting: used to read strings. NULL if not mapped. */
 const uint8_t *pe_peek(pe_warp *w, uint32_t lane, uint64_t generic, uint64_t *out_left);
+
+/* State space of a generic address, and the address within it. */
+uint32_t pe_window_of(uint64_t generic, uint64_t *out_offset);
+
+/* One warp instruction's access, told to whoever counts (stats.c) or looks for races (race.c). */
+enum { PE_T_READ = 1, PE_T_WRITE = 2, PE_T_COPY = 4 /* the write is a cp.async under way */ };
+typedef struct pe_touch {
+    const uint64_t *at; /* by lane; + imm */
+    int64_t imm;
+    uint32_t size; /* bytes a lane */
+    uint8_t space; /* pg_ptx_space; NONE: generic */
+    uint8_t kind;
+} pe_touch;
+void pe_count_touch(pe_warp *w, const pe_inst *i, uint32_t mask, const pe_touch *t);
+void pe_race_touch(pe_warp *w, const pe_inst *i, uint32_t mask, const pe_touch *t);
+static inline void pe_note(pe_warp *w, const pe_inst *i, uint32_t mask, const pe_touch *t)
+{
+    if (w->cta->worker->stats.lines != NULL) {
+        pe_count_touch(w, i, mask, t);
+    }
+    if (w->cta->races != NULL) {
+        pe_race_touch(w, i, mask, t);
+    }
+}
 
 /* Local memory of a warp grows to `size` bytes per lane; false when out of memory. */
 bool pe_local_reserve(pe_warp *w, uint32_t size);

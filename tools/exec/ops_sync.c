@@ -1,6 +1,7 @@
 /* ops_sync.c: instructions by which lanes or warps meet: shfl, vote, match, redux, elect, bar.warp,
  * bar. */
 #include "tools/exec/ops.h"
+#include "tools/exec/race.h"
 
 enum {
     M_SHFL,
@@ -132,6 +133,9 @@ bool pe_sync_results(pe_warp *w, const pe_inst *i, uint32_t set, uint32_t member
 {
     (void)members;
     memset(out, 0, sizeof *out);
+    if (w->cta->races != NULL) {
+        pe_race_meet(w, set, i->type == M_WARP_BAR);
+    }
     switch (i->type) {
     case M_SHFL: shfl_results(w, i, set, out); break;
     case M_VOTE:

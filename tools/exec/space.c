@@ -9,8 +9,7 @@ static const char *space_name(uint32_t space)
     return names[space < PG_PTX_SP_COUNT ? space : 0];
 }
 
-/* Space of a generic address, and the address within it. */
-static uint32_t window_of(uint64_t generic, uint64_t *out_offset)
+uint32_t pe_window_of(uint64_t generic, uint64_t *out_offset)
 {
     static const struct {
         uint64_t base;
@@ -79,7 +78,7 @@ static void fault_outside(pe_warp *w, const access *a)
         return;
     }
     uint64_t within = 0;
-    uint32_t window = window_of(a->address, &within);
+    uint32_t window = pe_window_of(a->address, &within);
     if (window != PG_PTX_SP_GLOBAL || a->address >= PE_GLOBAL_START) {
         pe_fault_at(w, a->i, PTXEXEC_F_WRONG_SPACE, bit, generic, a->size,
                     "%s of %u bytes at 0x%llx through %s, but it is a generic or global address",
@@ -156,10 +155,10 @@ uint8_t *pe_resolve(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t addres
                 .size = size,
                 .is_write = is_write};
     if (a.space == PG_PTX_SP_NONE) {
-        a.space = window_of(address, &a.address);
+        a.space = pe_window_of(address, &a.address);
     } else if (a.space == PG_PTX_SP_GLOBAL) {
         uint64_t within = 0;
-        uint32_t real = window_of(address, &within);
+        uint32_t real = pe_window_of(address, &within);
         if (real != PG_PTX_SP_GLOBAL) {
             pe_fault_at(w, i, PTXEXEC_F_WRONG_SPACE, 1u << lane, address, size,
                         "access through .global at 0x%llx, which is a %s address",
@@ -189,7 +188,7 @@ uint8_t *pe_resolve(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t addres
 const uint8_t *pe_peek(pe_warp *w, uint32_t lane, uint64_t generic, uint64_t *out_left)
 {
     access a = {.lane = lane, .size = 1};
-    a.space = window_of(generic, &a.address);
+    a.space = pe_window_of(generic, &a.address);
     uint8_t *poison = NULL;
     const uint8_t *p = locate(w, &a, &poison);
     if (p == NULL) {
