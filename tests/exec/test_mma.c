@@ -1,6 +1,7 @@
 /* test_mma.c: mma.sync of every shape and type on random fragments against plain sums, by the
  * fragment tables of the ISA written out once more; ldmatrix, stmatrix and movmatrix exactly. */
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
