@@ -472,7 +472,7 @@ pg_el pg_el_and(pg_lw *c, pg_el p, pg_el q)
     return pg_el_same(p, q) ? p : pred2(c, "and.pred", p, q);
 }
 
-static pg_el or_(pg_lw *c, pg_el p, pg_el q)
+static pg_el pred_or(pg_lw *c, pg_el p, pg_el q)
 {
     if (p.reg == 0 || q.reg == 0) {
         pg_el known = p.reg == 0 ? p : q;
@@ -481,7 +481,7 @@ static pg_el or_(pg_lw *c, pg_el p, pg_el q)
     return pg_el_same(p, q) ? p : pred2(c, "or.pred", p, q);
 }
 
-static pg_el xor_(pg_lw *c, pg_el p, pg_el q)
+static pg_el pred_xor(pg_lw *c, pg_el p, pg_el q)
 {
     if (p.reg == 0 || q.reg == 0) {
         pg_el known = p.reg == 0 ? p : q;
@@ -497,14 +497,14 @@ pg_el pg_lw_i1_op(pg_lw *c, const pg_inst *i, const pg_el *in)
     switch ((pg_op)i->op) {
     case PG_OP_IADD:
     case PG_OP_ISUB:
-    case PG_OP_XOR: return xor_(c, in[0], in[1]);
+    case PG_OP_XOR: return pred_xor(c, in[0], in[1]);
     case PG_OP_IMUL:
     case PG_OP_AND:
     case PG_OP_UMIN:
     case PG_OP_IMIN: return pg_el_and(c, in[0], in[1]);
     case PG_OP_OR:
     case PG_OP_UMAX:
-    case PG_OP_IMAX: return or_(c, in[0], in[1]);
+    case PG_OP_IMAX: return pred_or(c, in[0], in[1]);
     case PG_OP_IREM:
     case PG_OP_UREM: return pg_el_imm(0);
     case PG_OP_SHL:
@@ -517,7 +517,7 @@ pg_el pg_lw_i1_op(pg_lw *c, const pg_inst *i, const pg_el *in)
 static pg_el i1_cmp(pg_lw *c, int64_t is, pg_el a, pg_el b)
 {
     if (is == PG_IS_EQ || is == PG_IS_NE) {
-        pg_el x = xor_(c, a, b);
+        pg_el x = pred_xor(c, a, b);
         return is == PG_IS_NE ? x : pg_el_not(c, x);
     }
     bool is_less = is == PG_IS_LT || is == PG_IS_LE;
@@ -525,7 +525,7 @@ static pg_el i1_cmp(pg_lw *c, int64_t is, pg_el a, pg_el b)
     pg_el high = is_less ? b : a;
     bool is_strict = is == PG_IS_LT || is == PG_IS_GT;
     pg_el not_low = pg_el_not(c, low);
-    return is_strict ? pg_el_and(c, high, not_low) : or_(c, high, not_low);
+    return is_strict ? pg_el_and(c, high, not_low) : pred_or(c, high, not_low);
 }
 
 /* x + j < n with x and n multiples of v, 0 <= j < v, is x < n: the same for all j. */

@@ -32,9 +32,9 @@ pg_ptx_func *pg_ptx_func_new(pg_ptx_module *m, pg_str name, bool is_entry)
 {
     pg_ptx_func *f = PG_NEW(m->arena, pg_ptx_func);
     uint32_t sym = pg_ptx_sym_new(m, (pg_ptx_sym){.kind = PG_PTX_SYM_FUNC,
-                                           .linkage = is_entry ? PG_PTX_L_VISIBLE : 0,
-                                           .name = name,
-                                           .func = m->funcs.n});
+                                                  .linkage = is_entry ? PG_PTX_L_VISIBLE : 0,
+                                                  .name = name,
+                                                  .func = m->funcs.n});
     if (f == NULL || sym == 0) {
         return NULL;
     }
@@ -57,8 +57,8 @@ static pg_str dims_text(pg_ptx_module *m, uint64_t n)
         pg_put_u64(&b, n);
     }
     pg_put_char(&b, ']');
-    pg_str s = pg_strbuf_status(&b) == PG_OK ? pg_arena_str(m->arena, pg_strbuf_str(&b))
-                                             : (pg_str){0};
+    pg_str s =
+        pg_strbuf_status(&b) == PG_OK ? pg_arena_str(m->arena, pg_strbuf_str(&b)) : (pg_str){0};
     pg_strbuf_fini(&b);
     return s;
 }
@@ -129,16 +129,11 @@ static const struct reg_class {
 static uint32_t class_of(pg_ptx_type type)
 {
     switch (type) {
-    case PG_PTX_PRED:
-        return 0;
-    case PG_PTX_BF16:
-        return 2;
-    case PG_PTX_F32:
-        return 4;
-    case PG_PTX_F64:
-        return 6;
-    default:
-        break;
+    case PG_PTX_PRED: return 0;
+    case PG_PTX_BF16: return 2;
+    case PG_PTX_F32: return 4;
+    case PG_PTX_F64: return 6;
+    default: break;
     }
     uint32_t bits = pg_ptx_type_infos[type].bits;
     return bits <= 16 ? 1 : bits == 32 ? 3 : bits == 64 ? 5 : 7;

@@ -1,8 +1,8 @@
-/* ptx_check.c: a module against the instruction table: spellings, floors of version and target, facts of
- * whole kernels. One pass over the statements; operands are ptx_check_ops.c's. */
-#include "emit/ptx_checker.h"
-
+/* ptx_check.c: a module against the instruction table: spellings, floors of version and target,
+ * facts of whole kernels. One pass over the statements; operands are ptx_check_ops.c's. */
 #include <string.h>
+
+#include "emit/ptx_checker.h"
 
 /* ---- the closest spelling ------------------------------------------------------------------- */
 
@@ -114,7 +114,8 @@ static void check_floor(pg_ptx_checker *c, const pg_ptx_floor *fl, pg_loc loc, p
     }
     const char *why = c->target.floor != 0 ? pg_ptx_target_lacks(&c->target, fl) : NULL;
     if (why != NULL) {
-        pg_diag_add(c->diags, PG_D_PTX_TARGET, loc, PG_STR_ARG(what), PG_STR_ARG(c->m->target), why);
+        pg_diag_add(c->diags, PG_D_PTX_TARGET, loc, PG_STR_ARG(what), PG_STR_ARG(c->m->target),
+                    why);
     }
 }
 
@@ -149,7 +150,8 @@ static void check_wgmma_shape(pg_ptx_checker *c, uint32_t row)
         }
         if (!ok) {
             pg_diag_add(c->diags, PG_D_PTX_MODIFIER, c->s->loc, PG_STR_ARG(c->words.at[0]),
-                        PG_STR_ARG(w), "; N is 8 to 256 in steps of ", is_int ? "16, or 8 or 24" : "8");
+                        PG_STR_ARG(w), "; N is 8 to 256 in steps of ",
+                        is_int ? "16, or 8 or 24" : "8");
         }
     }
 }
@@ -205,7 +207,8 @@ static bool calls_extern(const pg_ptx_checker *c, const pg_ptx_stmt *s)
     return false;
 }
 
-/* ptxas drops setmaxnreg silently unless it knows the register count at entry (its C7504, C7508). */
+/* ptxas drops setmaxnreg silently unless it knows the register count at entry (its C7504, C7508).
+ */
 static void check_setmaxnreg(pg_ptx_checker *c)
 {
     const pg_ptx_func *f = c->f;
@@ -225,15 +228,16 @@ static void check_setmaxnreg(pg_ptx_checker *c)
         return;
     }
     bool knows_threads = has_directive(f, ".maxntid") || has_directive(f, ".reqntid");
-    bool knows_regs = has_directive(f, ".maxnreg") ||
-                      (knows_threads && has_directive(f, ".minnctapersm"));
+    bool knows_regs =
+        has_directive(f, ".maxnreg") || (knows_threads && has_directive(f, ".minnctapersm"));
     if (f->is_entry && !knows_regs) {
         pg_diag_add(c->diags, PG_D_PTX_SETMAXNREG, loc,
                     knows_threads ? "the entry has no .minnctapersm (C7508)"
                                   : "the entry's register count is unknown (C7508)");
     }
     if (has_extern) {
-        pg_diag_add(c->diags, PG_D_PTX_SETMAXNREG, loc, "the kernel calls an extern function (C7504)");
+        pg_diag_add(c->diags, PG_D_PTX_SETMAXNREG, loc,
+                    "the kernel calls an extern function (C7504)");
     }
 }
 

@@ -1,13 +1,20 @@
 /* ptx_check_ops.c: operands of one statement against the `operands` column of its row.
- * The rules of types and immediates are those that ptxas was seen to apply; tests/data/ptx/snippets.txt
- * holds the cases, each with what ptxas says. */
-#include "emit/ptx_checker.h"
-
+ * The rules of types and immediates are those that ptxas was seen to apply;
+ * tests/data/ptx/snippets.txt holds the cases, each with what ptxas says. */
 #include <string.h>
 
+#include "emit/ptx_checker.h"
+
 enum {
-    FL_REG = 1, FL_SINK = 2, FL_SINKS = 4, FL_PAIR = 8, FL_PAIRREQ = 16, FL_PACK = 32, FL_ANY = 64,
-    FL_LAX = 128, FL_ORPRED = 256
+    FL_REG = 1,
+    FL_SINK = 2,
+    FL_SINKS = 4,
+    FL_PAIR = 8,
+    FL_PAIRREQ = 16,
+    FL_PACK = 32,
+    FL_ANY = 64,
+    FL_LAX = 128,
+    FL_ORPRED = 256
 };
 
 /* Ranges that a flag names: <bar>, <pos> ... */
@@ -27,17 +34,18 @@ static const range flag_ranges[] = {
 
 /* A parsed `spec`. */
 typedef struct spec {
-    char kind;           /* 't' type, 'm' mem, 'c' tma, '5' tma5, '#', 'w' wgop, 'o' tcop, 'l' label, 'f' func,
-                            '(' list, '_' sink */
+    char
+        kind; /* 't' type, 'm' mem, 'c' tma, '5' tma5, '#', 'w' wgop, 'o' tcop, 'l' label, 'f' func,
+                 '(' list, '_' sink */
     pg_ptx_type type;
-    uint32_t bits;       /* of the type, doubled by *2 */
-    uint32_t n;          /* vector length, 0: scalar */
+    uint32_t bits; /* of the type, doubled by *2 */
+    uint32_t n;    /* vector length, 0: scalar */
     uint32_t flags;
-    bool is_columns;     /* power of two from 32 to 512 */
+    bool is_columns; /* power of two from 32 to 512 */
     int64_t lo, hi, step;
     int64_t set[4];
     uint32_t n_set;
-    const range *rule;   /* of an immediate in place of a register */
+    const range *rule; /* of an immediate in place of a register */
 } spec;
 
 static int64_t parse_int(const char **p, const char *end)
@@ -125,9 +133,9 @@ static void parse_flags(spec *s, const char *p, const char *end)
         const char *word;
         uint32_t flag;
     } words[] = {
-        {"reg", FL_REG},         {"sink", FL_SINK}, {"sinks", FL_SINKS}, {"pair", FL_PAIR},
-        {"pairreq", FL_PAIRREQ}, {"pack", FL_PACK}, {"any", FL_ANY},     {"lax", FL_LAX},
-        {"orpred", FL_ORPRED},
+        {"reg", FL_REG},   {"sink", FL_SINK},       {"sinks", FL_SINKS},
+        {"pair", FL_PAIR}, {"pairreq", FL_PAIRREQ}, {"pack", FL_PACK},
+        {"any", FL_ANY},   {"lax", FL_LAX},         {"orpred", FL_ORPRED},
     };
     while (p < end) {
         const char *q = p;
@@ -304,7 +312,8 @@ static void check_reg(pg_ptx_checker *c, uint32_t i, const spec *s, const pg_ptx
 static void check_imm(pg_ptx_checker *c, uint32_t i, const spec *s, const pg_ptx_opnd *o)
 {
     if ((s->flags & FL_REG) != 0 || !imm_fits(c, s, o)) {
-        bad_kind(c, i, (s->flags & FL_REG) != 0 ? "a register" : "a register or a literal of the type");
+        bad_kind(c, i,
+                 (s->flags & FL_REG) != 0 ? "a register" : "a register or a literal of the type");
         return;
     }
     if (o->kind != PG_PTX_O_INT) {
@@ -347,9 +356,7 @@ static void check_scalar(pg_ptx_checker *c, uint32_t i, const spec *s, bool is_w
                          const pg_ptx_opnd *o)
 {
     switch ((pg_ptx_opnd_kind)o->kind) {
-    case PG_PTX_O_REG:
-        check_reg(c, i, s, o);
-        break;
+    case PG_PTX_O_REG: check_reg(c, i, s, o); break;
     case PG_PTX_O_INT:
     case PG_PTX_O_F32:
     case PG_PTX_O_F64:
@@ -366,17 +373,13 @@ static void check_scalar(pg_ptx_checker *c, uint32_t i, const spec *s, bool is_w
             check_sreg(c, i, s, o);
         }
         break;
-    case PG_PTX_O_SYM:
-        check_symbol(c, i, s, o);
-        break;
+    case PG_PTX_O_SYM: check_symbol(c, i, s, o); break;
     case PG_PTX_O_SINK:
         if ((s->flags & (FL_SINK | FL_SINKS)) == 0 || !is_written) {
             bad_kind(c, i, "a register");
         }
         break;
-    default:
-        bad_kind(c, i, is_written ? "a register" : "a register or a literal");
-        break;
+    default: bad_kind(c, i, is_written ? "a register" : "a register or a literal"); break;
     }
 }
 
@@ -455,10 +458,8 @@ static void check_pack(pg_ptx_checker *c, uint32_t i, const spec *s, bool is_wri
     }
     for (size_t k = 0; k < PG_COUNT_OF(types); k++) {
         if (pg_ptx_type_infos[types[k]].bits == s->bits / o->n) {
-            spec e = {.kind = 't',
-                      .type = (pg_ptx_type)types[k],
-                      .bits = s->bits / o->n,
-                      .n = o->n};
+            spec e = {
+                .kind = 't', .type = (pg_ptx_type)types[k], .bits = s->bits / o->n, .n = o->n};
             check_vector(c, i, &e, is_written, o);
             return;
         }
@@ -505,10 +506,14 @@ static pg_ptx_space named_space(const pg_isa_words *w, bool *out_is_plain)
         const char *word;
         pg_ptx_space space;
     } spaces[] = {
-        {"global", PG_PTX_SP_GLOBAL}, {"shared", PG_PTX_SP_SHARED},
-        {"local", PG_PTX_SP_LOCAL},   {"const", PG_PTX_SP_CONST},
-        {"param", PG_PTX_SP_PARAM},   {"shared::cta", PG_PTX_SP_SHARED},
-        {"shared::cluster", PG_PTX_SP_SHARED}, {"param::entry", PG_PTX_SP_PARAM},
+        {"global", PG_PTX_SP_GLOBAL},
+        {"shared", PG_PTX_SP_SHARED},
+        {"local", PG_PTX_SP_LOCAL},
+        {"const", PG_PTX_SP_CONST},
+        {"param", PG_PTX_SP_PARAM},
+        {"shared::cta", PG_PTX_SP_SHARED},
+        {"shared::cluster", PG_PTX_SP_SHARED},
+        {"param::entry", PG_PTX_SP_PARAM},
         {"param::func", PG_PTX_SP_PARAM},
     };
     *out_is_plain = (pg_str_is(w->at[0], "ld") || pg_str_is(w->at[0], "st") ||
@@ -607,21 +612,11 @@ static void check_one(pg_ptx_checker *c, uint32_t i, const pg_isa_spec *is, cons
     spec desc = {.kind = 't', .type = PG_PTX_B64, .bits = 64};
     spec frag = {.kind = 't', .type = PG_PTX_B32, .bits = 32, .n = 4};
     switch (s.kind) {
-    case 'm':
-        check_mem(c, i, o);
-        break;
-    case 'c':
-        check_tma(c, i, n_dims(&c->words), o);
-        break;
-    case '5':
-        check_tma(c, i, 5, o);
-        break;
-    case '#':
-        check_literal(c, i, &s, o);
-        break;
-    case 'w':
-        check_typed(c, i, o->kind == PG_PTX_O_VEC ? &frag : &desc, false, o);
-        break;
+    case 'm': check_mem(c, i, o); break;
+    case 'c': check_tma(c, i, n_dims(&c->words), o); break;
+    case '5': check_tma(c, i, 5, o); break;
+    case '#': check_literal(c, i, &s, o); break;
+    case 'w': check_typed(c, i, o->kind == PG_PTX_O_VEC ? &frag : &desc, false, o); break;
     case 'o':
         if (o->kind == PG_PTX_O_ADDR) {
             check_mem(c, i, o);
@@ -650,9 +645,7 @@ static void check_one(pg_ptx_checker *c, uint32_t i, const pg_isa_spec *is, cons
             bad_kind(c, i, "_");
         }
         break;
-    default:
-        check_typed(c, i, &s, is->is_written, o);
-        break;
+    default: check_typed(c, i, &s, is->is_written, o); break;
     }
 }
 
@@ -660,8 +653,8 @@ static void check_one(pg_ptx_checker *c, uint32_t i, const pg_isa_spec *is, cons
 static bool may_be(const pg_ptx_checker *c, const pg_isa_spec *is, const pg_ptx_opnd *o)
 {
     spec s = parse_spec(c, is->spec);
-    return s.kind == '(' ? o->kind == PG_PTX_O_LIST
-           : s.kind == 'f' ? o->kind == PG_PTX_O_SYM || o->kind == PG_PTX_O_REG
+    return s.kind == '('               ? o->kind == PG_PTX_O_LIST
+           : s.kind == 'f'             ? o->kind == PG_PTX_O_SYM || o->kind == PG_PTX_O_REG
            : s.n != 0 && s.kind == 't' ? o->kind == PG_PTX_O_VEC
                                        : true;
 }
@@ -688,8 +681,13 @@ void pg_ptx_check_operands(pg_ptx_checker *c, uint32_t row)
     if (n < need || n > specs.n || wanted != n) {
         bool is_range = specs.n_optional != 0 && wanted == n;
         pg_diag_add(c->diags, PG_D_PTX_N_OPERANDS, c->s->loc, PG_STR_ARG(c->s->text),
-                    !is_range ? "" : n < need ? "at least " : "at most ",
-                    wanted != n ? wanted : n < need ? need : specs.n, n);
+                    !is_range  ? ""
+                    : n < need ? "at least "
+                               : "at most ",
+                    wanted != n ? wanted
+                    : n < need  ? need
+                                : specs.n,
+                    n);
         return;
     }
     uint32_t extra = n - need; /* optional operands that are there */

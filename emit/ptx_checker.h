@@ -1,4 +1,5 @@
-/* ptx_checker.h: state shared by the parts of the checker (ptx_check.c, ptx_check_ops.c, ptx_floor.c). */
+/* ptx_checker.h: state shared by the parts of the checker (ptx_check.c, ptx_check_ops.c,
+ * ptx_floor.c). */
 #ifndef PG_EMIT_PTX_CHECKER_H
 #define PG_EMIT_PTX_CHECKER_H
 

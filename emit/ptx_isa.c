@@ -6,8 +6,8 @@
  *   [ ... ]      optional                     (.a.b|.c)  one of these runs; a run may be empty
  *   :T           after a word or choice: the word becomes the type named T
  *   #            inside a word: one to three digits (m64n#k16)
- * ptxas takes modifiers in any order, and so does a second try here: each pattern word takes the first
- * unused word that fits, so several types keep their order.
+ * ptxas takes modifiers in any order, and so does a second try here: each pattern word takes the
+ * first unused word that fits, so several types keep their order.
  *
  * Grammar of the `operands` column:
  *   operands = [ operand { ", " operand } ]        operand = ["?"] name ":" spec ["@" words]
@@ -17,60 +17,56 @@
  *   spec     = type ["*2"] ["{" count "}"] ["<" flags ">"]    type: bound name or spelled type
  *            | "mem" | "tma" | "tma5"                         [address], [base, {coordinates}]
  *            | "#lo..hi" ["/" step] | "#{a;b;c}"              immediates
- *            | "wgop" | "tcop"                                register vector or descriptor, [tmem] or descriptor
- *            | "label" | "func" | "list" | "sink"
- *   *2       twice as wide
- *   count    vector length: number, v (of .v2 .v4 .v8, 1 without), x (of .x1 .x2 .x4), x*2, N/2, N/4
- *            (of m64nN), im2col, lanes, tc
- *   flags    reg: no immediate
- *            sink: _ allowed     sinks: _ allowed inside the vector pair, pairreq: d|p may, must be there
- *            pack: {vector} of the same total width   any: also symbols and special registers
- *            lax: register may be wider than the type
- *            bar threads x16 pos bit mask columns desc orpred: ranges that ptxas checks, see ptx_check.c */
+ *            | "wgop" | "tcop"                                register vector or descriptor, [tmem]
+ * or descriptor | "label" | "func" | "list" | "sink" *2       twice as wide count    vector length:
+ * number, v (of .v2 .v4 .v8, 1 without), x (of .x1 .x2 .x4), x*2, N/2, N/4 (of m64nN), im2col,
+ * lanes, tc flags    reg: no immediate sink: _ allowed     sinks: _ allowed inside the vector pair,
+ * pairreq: d|p may, must be there pack: {vector} of the same total width   any: also symbols and
+ * special registers lax: register may be wider than the type bar threads x16 pos bit mask columns
+ * desc orpred: ranges that ptxas checks, see ptx_check.c */
 #include "emit/ptx_isa.h"
 
 #include <string.h>
 
-#define INTS   "u16|u32|u64|s16|s32|s64"
-#define INTS8  "u8|u16|u32|u64|s8|s16|s32|s64"
-#define RND    ".(rn|rz|rm|rp)"
-#define SCOPES "cta|cluster|gpu|sys"
-#define SPACES "global|shared|shared::cta|shared::cluster|local|const"
-#define LDSPACES SPACES "|param|param::entry|param::func"
-#define STSPACES "global|shared|shared::cta|shared::cluster|local|param|param::func"
+#define INTS       "u16|u32|u64|s16|s32|s64"
+#define INTS8      "u8|u16|u32|u64|s8|s16|s32|s64"
+#define RND        ".(rn|rz|rm|rp)"
+#define SCOPES     "cta|cluster|gpu|sys"
+#define SPACES     "global|shared|shared::cta|shared::cluster|local|const"
+#define LDSPACES   SPACES "|param|param::entry|param::func"
+#define STSPACES   "global|shared|shared::cta|shared::cluster|local|param|param::func"
 #define SYNCSPACES "global|shared|shared::cta|shared::cluster"
 #define MEMTYPES64 "b8|b16|b32|b64|u8|u16|u32|u64|s8|s16|s32|s64|f32|f64"
-#define L2SIZES "L2::64B|L2::128B|L2::256B"
-#define EVICT_HINTS                                                                                \
+#define L2SIZES    "L2::64B|L2::128B|L2::256B"
+#define EVICT_HINTS \
     "[.(L1::evict_normal|L1::evict_unchanged|L1::evict_first|L1::evict_last|L1::no_allocate)]"
 #define EVICT_BOTH EVICT_HINTS "[.(L2::evict_normal|L2::evict_first|L2::evict_last)]"
-#define ATOM_HEAD                                                                                  \
-    "[.(relaxed|acquire|release|acq_rel)][.(" SCOPES ")]"                                          \
+#define ATOM_HEAD                                         \
+    "[.(relaxed|acquire|release|acq_rel)][.(" SCOPES ")]" \
     "[.(global|shared|shared::cta|shared::cluster)]"
-#define RED_HEAD                                                                                   \
-    "[.(relaxed|release)][.(" SCOPES ")][.(global|shared|shared::cta|shared::cluster)]"
-#define ATOM_HEAD_G   "[.(relaxed|acquire|release|acq_rel)][.(" SCOPES ")][.global]"
-#define RED_HEAD_G    "[.(relaxed|release)][.(" SCOPES ")][.global]"
-#define MULTIMEM_LD   "[(.weak|.(relaxed|acquire).(" SCOPES "))]"
+#define RED_HEAD        "[.(relaxed|release)][.(" SCOPES ")][.(global|shared|shared::cta|shared::cluster)]"
+#define ATOM_HEAD_G     "[.(relaxed|acquire|release|acq_rel)][.(" SCOPES ")][.global]"
+#define RED_HEAD_G      "[.(relaxed|release)][.(" SCOPES ")][.global]"
+#define MULTIMEM_LD     "[(.weak|.(relaxed|acquire).(" SCOPES "))]"
 #define MULTIMEM_ST_SEM "[(.weak|.(relaxed|release).(" SCOPES "))]"
-#define TMAOPS        "add|min|max|inc|dec|and|or|xor"
-#define ND            "(1d|2d|3d|4d|5d)"
-#define MBAR_SEM      ".(release|relaxed).(cta|cluster)"
-#define MBAR_WAIT_SEM ".(acquire|relaxed).(cta|cluster)"
-#define M64           "m64n#"
-#define CTA_GROUP     "(cta_group::1|cta_group::2)"
-#define WMMA_SHAPES   "m16n16k16|m8n32k16|m32n8k16"
-#define XN            "x1|x2|x4|x8|x16|x32|x64|x128"
-#define FP864         "e4m3|e5m2|e3m2|e2m3|e2m1"
-#define BOOLOP        "[.(and|or|xor)]"
-#define SETP_B        ".(eq|ne)" BOOLOP ".(b16|b32|b64)"
-#define SETP_S        ".(eq|ne|lt|le|gt|ge)" BOOLOP ".(s16|s32|s64)"
-#define SETP_U        ".(eq|ne|lt|le|gt|ge|lo|ls|hi|hs)" BOOLOP ".(u16|u32|u64)"
-#define SET_D         ".(u32|s32|f32):D"
-#define SET_B         ".(eq|ne)" BOOLOP SET_D ".(b16|b32|b64)"
-#define SET_S         ".(eq|ne|lt|le|gt|ge)" BOOLOP SET_D ".(s16|s32|s64)"
-#define SET_U         ".(eq|ne|lt|le|gt|ge|lo|ls|hi|hs)" BOOLOP SET_D ".(u16|u32|u64)"
-#define FCMP          "eq|ne|lt|le|gt|ge|equ|neu|ltu|leu|gtu|geu|num|nan"
+#define TMAOPS          "add|min|max|inc|dec|and|or|xor"
+#define ND              "(1d|2d|3d|4d|5d)"
+#define MBAR_SEM        ".(release|relaxed).(cta|cluster)"
+#define MBAR_WAIT_SEM   ".(acquire|relaxed).(cta|cluster)"
+#define M64             "m64n#"
+#define CTA_GROUP       "(cta_group::1|cta_group::2)"
+#define WMMA_SHAPES     "m16n16k16|m8n32k16|m32n8k16"
+#define XN              "x1|x2|x4|x8|x16|x32|x64|x128"
+#define FP864           "e4m3|e5m2|e3m2|e2m3|e2m1"
+#define BOOLOP          "[.(and|or|xor)]"
+#define SETP_B          ".(eq|ne)" BOOLOP ".(b16|b32|b64)"
+#define SETP_S          ".(eq|ne|lt|le|gt|ge)" BOOLOP ".(s16|s32|s64)"
+#define SETP_U          ".(eq|ne|lt|le|gt|ge|lo|ls|hi|hs)" BOOLOP ".(u16|u32|u64)"
+#define SET_D           ".(u32|s32|f32):D"
+#define SET_B           ".(eq|ne)" BOOLOP SET_D ".(b16|b32|b64)"
+#define SET_S           ".(eq|ne|lt|le|gt|ge)" BOOLOP SET_D ".(s16|s32|s64)"
+#define SET_U           ".(eq|ne|lt|le|gt|ge|lo|ls|hi|hs)" BOOLOP SET_D ".(u16|u32|u64)"
+#define FCMP            "eq|ne|lt|le|gt|ge|equ|neu|ltu|leu|gtu|geu|num|nan"
 
 const pg_isa_row pg_isa_rows[PG_ISA_COUNT] = {
     [PG_ISA_NONE] = {"", "", "", 0, 0, 0, ""},
@@ -148,19 +144,19 @@ static const pg_isa_word isa_words[] = {
 
 const pg_isa_word *pg_isa_word_floor(const char *opcode, pg_str word)
 {
+    const pg_isa_word *of_any = NULL; /* the opcode's own entry goes before that of any opcode */
     for (size_t i = 0; i < PG_COUNT_OF(isa_words); i++) {
         const pg_isa_word *w = &isa_words[i];
-        if (pg_str_is(word, w->word) && w->opcode[0] != 0 && strcmp(w->opcode, opcode) == 0) {
+        if (word.len == 0 || w->word[0] != word.ptr[0] || !pg_str_is(word, w->word)) {
+            continue;
+        }
+        if (w->opcode[0] == 0) {
+            of_any = w;
+        } else if (strcmp(w->opcode, opcode) == 0) {
             return w;
         }
     }
-    for (size_t i = 0; i < PG_COUNT_OF(isa_words); i++) {
-        const pg_isa_word *w = &isa_words[i];
-        if (w->opcode[0] == 0 && pg_str_is(word, w->word)) {
-            return w;
-        }
-    }
-    return NULL;
+    return of_any;
 }
 
 /* ---- spellings ----------------------------------------------------------------------------- */
@@ -223,16 +219,14 @@ static const char *word_end(const char *p)
         case '(':
         case ')':
         case '[':
-        case ']':
-            return p;
+        case ']': return p;
         case ':':
             if (p[1] != ':') {
                 return p;
             }
             p++;
             break;
-        default:
-            break;
+        default: break;
         }
     }
 }
@@ -252,8 +246,7 @@ static bool word_fits(const char *p, const char *end, pg_str word)
     size_t head = (size_t)(hash - p);
     size_t tail = (size_t)(end - hash) - 1;
     if (word.len < head + tail + 1 || word.len > head + tail + 3 ||
-        memcmp(word.ptr, p, head) != 0 ||
-        memcmp(word.ptr + word.len - tail, hash + 1, tail) != 0) {
+        memcmp(word.ptr, p, head) != 0 || memcmp(word.ptr + word.len - tail, hash + 1, tail) != 0) {
         return false;
     }
     for (size_t i = head; i < word.len - tail; i++) {
@@ -311,8 +304,8 @@ static const char *fit_word(const char *p, pg_str word)
     }
 }
 
-/* The word that the pattern word or choice at p takes: the next one, or, unordered, the first unused
- * one that fits. *out_end: after the choice; NULL when none fits. */
+/* The word that the pattern word or choice at p takes: the next one, or, unordered, the first
+ * unused one that fits. *out_end: after the choice; NULL when none fits. */
 static uint32_t take_word(const matcher *m, const char *p, uint32_t used, const char **out_end)
 {
     *out_end = NULL;
@@ -326,59 +319,74 @@ static uint32_t take_word(const matcher *m, const char *p, uint32_t used, const 
     return m->words->n;
 }
 
+static bool match_at(matcher *m, const char *p, uint32_t used);
+
+/* The rest after ":T", with word w bound to T; unbound again if the rest does not fit. */
+static bool match_bound(matcher *m, const char *colon, uint32_t used, uint32_t w)
+{
+    uint32_t name = (uint32_t)(colon[1] - 'A') % 26;
+    uint8_t old = m->bound[name];
+    m->bound[name] = (uint8_t)w;
+    if (match_at(m, colon + 2, used)) {
+        return true;
+    }
+    m->bound[name] = old;
+    return false;
+}
+
+/* Any of the alternatives that begin at p, with what follows the group. */
+static bool match_alternatives(matcher *m, const char *p, uint32_t used)
+{
+    for (; p != NULL; p = next_alternative(p)) {
+        if (match_at(m, p, used)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void note_furthest(matcher *m, uint32_t w)
+{
+    if (w > m->furthest && !m->is_unordered) {
+        m->furthest = w;
+    }
+}
+
 /* `used`: a bit for each word used so far.
  * NOLINTNEXTLINE(misc-no-recursion): depth is bounded by the pattern's length */
 static bool match_at(matcher *m, const char *p, uint32_t used)
 {
     for (;;) {
+        const char *end = NULL;
+        uint32_t w = 0;
         switch (*p) {
         case 0:
-            if (used != m->all && !m->is_unordered && pg_ctz(m->all & ~used) > m->furthest) {
-                m->furthest = pg_ctz(m->all & ~used);
+            if (used != m->all) {
+                note_furthest(m, pg_ctz(m->all & ~used));
             }
             return used == m->all;
         case ')':
-        case ']':
-            p++;
-            break;
-        case '|': /* end of a taken alternative */
-            p = group_end(p + 1) + 1;
-            break;
+        case ']': p++; break;
+        case '|': /* end of a taken alternative */ p = group_end(p + 1) + 1; break;
         case '[':
             if (match_at(m, p + 1, used)) {
                 return true;
             }
             p = group_end(p + 1) + 1;
             break;
-        case '(':
-            for (p++; p != NULL; p = next_alternative(p)) {
-                if (match_at(m, p, used)) {
-                    return true;
-                }
-            }
-            return false;
-        default: { /* '.' */
-            const char *end;
-            uint32_t w = take_word(m, p + 1, used, &end);
-            if (w > m->furthest && !m->is_unordered) {
-                m->furthest = w;
-            }
+        case '(': return match_alternatives(m, p + 1, used);
+        default: /* '.' */
+            w = take_word(m, p + 1, used, &end);
+            note_furthest(m, w);
             if (end == NULL) {
                 return false;
             }
             used |= 1U << w;
             if (*end == ':') {
-                uint32_t name = (uint32_t)(end[1] - 'A') % 26;
-                uint8_t old = m->bound[name];
-                m->bound[name] = (uint8_t)w;
-                if (match_at(m, end + 2, used)) {
-                    return true;
-                }
-                m->bound[name] = old;
-                return false;
+                return match_bound(m, end, used, w);
             }
             p = end;
-        }
+            break;
         }
     }
 }
@@ -392,6 +400,17 @@ static bool match_row(matcher *m, uint32_t row, const pg_isa_words *words, bool 
     return match_at(m, pg_isa_rows[row].modifiers, 0);
 }
 
+/* Order of a row's opcode and this one, bytewise. */
+static int compare_opcode(const char *row, pg_str opcode)
+{
+    for (size_t i = 0; i < opcode.len; i++) {
+        if (row[i] != opcode.ptr[i] || row[i] == 0) {
+            return (unsigned char)row[i] < (unsigned char)opcode.ptr[i] ? -1 : 1;
+        }
+    }
+    return row[opcode.len] != 0 ? 1 : 0;
+}
+
 pg_isa_range pg_isa_rows_of(pg_str opcode)
 {
     pg_isa_range r = {1, 1};
@@ -399,7 +418,7 @@ pg_isa_range pg_isa_rows_of(pg_str opcode)
     uint32_t hi = PG_ISA_COUNT;
     while (lo < hi) { /* first row that is not below the opcode */
         uint32_t mid = lo + (hi - lo) / 2;
-        if (pg_str_cmp(pg_str_of(pg_isa_rows[mid].opcode), opcode) < 0) {
+        if (compare_opcode(pg_isa_rows[mid].opcode, opcode) < 0) {
             lo = mid + 1;
         } else {
             hi = mid;
@@ -407,7 +426,7 @@ pg_isa_range pg_isa_rows_of(pg_str opcode)
     }
     r.first = lo;
     r.end = lo;
-    while (r.end < PG_ISA_COUNT && pg_str_is(opcode, pg_isa_rows[r.end].opcode)) {
+    while (r.end < PG_ISA_COUNT && compare_opcode(pg_isa_rows[r.end].opcode, opcode) == 0) {
         r.end++;
     }
     return r;

@@ -41,8 +41,8 @@ typedef struct pg_isa_specs {
 
 void pg_isa_split(pg_str spelling, pg_isa_words *out);
 pg_isa_range pg_isa_rows_of(pg_str opcode); /* empty for an unknown opcode */
-/* First row whose pattern fits and that takes n_ops operands (UINT32_MAX: any number); else the first
- * whose pattern fits. *out_furthest: the first word that no row could use, when none fits. */
+/* First row whose pattern fits and that takes n_ops operands (UINT32_MAX: any number); else the
+ * first whose pattern fits. *out_furthest: the first word that no row could use, when none fits. */
 pg_isa_id pg_isa_match(const pg_isa_words *words, uint32_t n_ops, uint32_t *out_furthest);
 bool pg_isa_bind(pg_isa_id row, const pg_isa_words *words, pg_isa_binding *out);
 void pg_isa_operands(uint32_t row, const pg_isa_words *words, pg_isa_specs *out);

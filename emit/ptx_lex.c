@@ -221,9 +221,8 @@ static void number(pg_ptx_lexer *lx, pg_ptx_token *t)
 static void word_token(pg_ptx_lexer *lx, pg_ptx_token *t)
 {
     size_t from = lx->pos++;
-    while (is_word(at(lx, lx->pos)) ||
-           (t->kind == PG_PTX_TK_DIRECTIVE && at(lx, lx->pos) == ':' &&
-            at(lx, lx->pos + 1) == ':')) {
+    while (is_word(at(lx, lx->pos)) || (t->kind == PG_PTX_TK_DIRECTIVE && at(lx, lx->pos) == ':' &&
+                                        at(lx, lx->pos + 1) == ':')) {
         lx->pos += at(lx, lx->pos) == ':' ? 2 : 1;
     }
     t->text = pg_str_sub(lx->text, from, lx->pos);

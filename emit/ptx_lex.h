@@ -48,7 +48,8 @@ void pg_ptx_lex_init(pg_ptx_lexer *lx, pg_arena *arena, pg_diags *diags, pg_str 
 pg_ptx_token pg_ptx_lex(pg_ptx_lexer *lx);
 /* Whether the next character after blanks is c and the one after it is not c. */
 bool pg_ptx_lex_is_next(const pg_ptx_lexer *lx, char c);
-/* The rest of the line from `from` on, without a comment and blanks at its end; the lexer goes on after it. */
+/* The rest of the line from `from` on, without a comment and blanks at its end; the lexer goes on
+ * after it. */
 pg_str pg_ptx_lex_line(pg_ptx_lexer *lx, const char *from);
 
 #endif

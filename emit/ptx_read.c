@@ -1,9 +1,9 @@
 /* ptx_read.c: module level of the reader: header, variables, functions, scopes of names.
  * After an error the reader goes on at the next statement, so that one run reports all. Every loop
  * takes a token or ends, so time is linear in the text. */
-#include "emit/ptx_reader.h"
-
 #include <string.h>
+
+#include "emit/ptx_reader.h"
 
 /* ---- tokens --------------------------------------------------------------------------------- */
 
@@ -127,8 +127,7 @@ bool pg_ptx_declare(pg_ptx_reader *r, pg_str name, pg_loc loc, pg_ptx_name_kind 
     }
     pg_ptx_undo u = {.key = name, .value = n.outer};
     return (old == NULL || pg_vec_push(r->arena, &r->undo, u)) &&
-           pg_vec_push(r->arena, &r->names, n) &&
-           pg_map_put_str(&r->map, name, r->names.n - 1);
+           pg_vec_push(r->arena, &r->names, n) && pg_map_put_str(&r->map, name, r->names.n - 1);
 }
 
 const pg_ptx_name *pg_ptx_lookup(const pg_ptx_reader *r, pg_str name)
@@ -180,10 +179,8 @@ bool pg_ptx_scope_open(pg_ptx_reader *r)
         pg_diag_add(r->diags, PG_D_PTX_LIMIT, r->t.loc, "nested scopes");
         return false;
     }
-    r->scopes[++r->depth] = (pg_ptx_scope){.n_map = r->map.n,
-                                           .n_undo = r->undo.n,
-                                           .n_fixups = r->fixups.n,
-                                           .id = ++r->n_scopes};
+    r->scopes[++r->depth] = (pg_ptx_scope){
+        .n_map = r->map.n, .n_undo = r->undo.n, .n_fixups = r->fixups.n, .id = ++r->n_scopes};
     return true;
 }
 
@@ -301,6 +298,10 @@ static bool read_func_directive(pg_ptx_reader *r)
            (parens != 0 || r->t.kind != PG_PTX_TK_DIRECTIVE) &&
            (is_pragma || !pg_ptx_is_punct(r, ';'))) {
         bool is_punct = r->t.kind == PG_PTX_TK_PUNCT;
+        if (is_punct && r->t.c != ',' && r->t.c != '(' && r->t.c != ')' && r->t.c != ';') {
+            pg_strbuf_fini(&b);
+            return pg_ptx_error(r, "an argument of the directive");
+        }
         parens += pg_ptx_is_punct(r, '(') ? 1 : 0;
         parens -= pg_ptx_is_punct(r, ')') && parens > 0 ? 1 : 0;
         if (!is_punct && !glue) {
@@ -328,8 +329,7 @@ static uint32_t func_symbol(pg_ptx_reader *r, pg_str name, pg_loc loc, uint8_t l
     if (n != NULL && n->kind == PG_PTX_N_SYM && r->m->syms.at[n->id].kind == PG_PTX_SYM_FUNC) {
         sym = n->id;
     } else {
-        pg_ptx_sym s = {
-            .kind = PG_PTX_SYM_FUNC, .name = name, .func = r->f_index, .loc = loc};
+        pg_ptx_sym s = {.kind = PG_PTX_SYM_FUNC, .name = name, .func = r->f_index, .loc = loc};
         sym = pg_ptx_sym_new(r->m, s);
         if (sym == 0 || !pg_ptx_declare(r, r->m->syms.at[sym].name, loc, PG_PTX_N_SYM, sym)) {
             return sym;
@@ -576,8 +576,8 @@ static bool read_item(pg_ptx_reader *r)
 /* After an error between functions: to what may begin the next item. */
 static void skip_item(pg_ptx_reader *r)
 {
-    static const char *const starts[] = {"visible", "extern", "weak",  "common", "entry",
-                                         "func",    "file",   "section"};
+    static const char *const starts[] = {"visible", "extern", "weak", "common",
+                                         "entry",   "func",   "file", "section"};
     bool is_first = true;
     for (; r->t.kind != PG_PTX_TK_END; is_first = false) {
         for (uint32_t i = 0; !is_first && i < PG_COUNT_OF(starts); i++) {

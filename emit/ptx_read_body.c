@@ -232,8 +232,7 @@ static bool read_number(pg_ptx_reader *r)
         o.kind = PG_PTX_O_F64;
         x ^= is_minus ? 1ULL << 63 : 0;
         break;
-    default:
-        return pg_ptx_error(r, "an operand");
+    default: return pg_ptx_error(r, "an operand");
     }
     o.imm = (int64_t)x;
     pg_ptx_next(r);
@@ -327,9 +326,8 @@ static bool read_guard(pg_ptx_reader *r, pg_ptx_opnd *out)
         pg_diag_add(r->diags, PG_D_PTX_UNDECLARED, r->t.loc,
                     (int)(r->t.text.len > 60 ? 60 : r->t.text.len), r->t.text.ptr);
     } else {
-        *out = (pg_ptx_opnd){.kind = PG_PTX_O_REG,
-                             .flags = is_negated ? PG_PTX_OF_NEG : 0,
-                             .id = reg};
+        *out =
+            (pg_ptx_opnd){.kind = PG_PTX_O_REG, .flags = is_negated ? PG_PTX_OF_NEG : 0, .id = reg};
     }
     pg_ptx_next(r);
     return true;

@@ -109,7 +109,8 @@ static bool read_dims(pg_ptx_reader *r, pg_ptx_sym *s, uint64_t *dims, uint32_t 
             pg_put_u64(&b, n);
         }
         pg_put_char(&b, ']');
-        if (ok && (*n_dims == MAX_DIMS || n > (1ULL << 40) || (n != 0 && total > (1ULL << 40) / n))) {
+        if (ok &&
+            (*n_dims == MAX_DIMS || n > (1ULL << 40) || (n != 0 && total > (1ULL << 40) / n))) {
             pg_diag_add(r->diags, PG_D_PTX_LIMIT, r->t.loc, "elements in an array");
             ok = false;
         }
@@ -212,8 +213,8 @@ static bool add_family(pg_ptx_reader *r, pg_ptx_regdecl *d)
         for (uint32_t k = 0; k < n; k++) {
             name[d->base.len + k] = digits[n - 1 - k];
         }
-        f->regs.at[f->regs.n++] = (pg_ptx_reg){
-            .name = {name, d->base.len + n}, .type = d->type, .decl = f->regdecls.n};
+        f->regs.at[f->regs.n++] =
+            (pg_ptx_reg){.name = {name, d->base.len + n}, .type = d->type, .decl = f->regdecls.n};
     }
     return true;
 }
@@ -247,8 +248,7 @@ static bool read_reg(pg_ptx_reader *r, pg_ptx_type type, bool same_line, pg_loc 
         if (n == 0) {
             return pg_ptx_error(r, "at least one register before this");
         }
-        ok = add_family(r, &d) &&
-             pg_ptx_declare(r, d.base, loc, PG_PTX_N_FAMILY, f->regdecls.n);
+        ok = add_family(r, &d) && pg_ptx_declare(r, d.base, loc, PG_PTX_N_FAMILY, f->regdecls.n);
     } else {
         ok = d.base.ptr != NULL && add_single(r, &d, loc);
     }
@@ -375,8 +375,8 @@ static bool read_address(init_reader *in)
         addend = is_minus ? 0 - r->t.value : r->t.value;
         put_token(in);
     }
-    return pg_vec_push(r->arena, &in->relocs, offset) &&
-           pg_vec_push(r->arena, &in->relocs, sym) && put_value(in, addend);
+    return pg_vec_push(r->arena, &in->relocs, offset) && pg_vec_push(r->arena, &in->relocs, sym) &&
+           put_value(in, addend);
 }
 
 static bool read_value(init_reader *in)

@@ -1,4 +1,5 @@
-/* ptx_reader.h: state shared by the parts of the reader (ptx_read.c, ptx_read_decl.c, ptx_read_body.c). */
+/* ptx_reader.h: state shared by the parts of the reader (ptx_read.c, ptx_read_decl.c,
+ * ptx_read_body.c). */
 #ifndef PG_EMIT_PTX_READER_H
 #define PG_EMIT_PTX_READER_H
 
@@ -8,7 +9,7 @@
 enum { PG_PTX_MAX_SCOPES = 200 };
 
 typedef enum pg_ptx_name_kind {
-    PG_PTX_N_REG,   /* id: register */
+    PG_PTX_N_REG,    /* id: register */
     PG_PTX_N_FAMILY, /* id: regdecl with a count; the key is its base */
     PG_PTX_N_SYM,
     PG_PTX_N_LABEL
@@ -70,11 +71,11 @@ typedef struct pg_ptx_reader {
 void pg_ptx_next(pg_ptx_reader *r);
 bool pg_ptx_is_punct(const pg_ptx_reader *r, char c);
 bool pg_ptx_is_directive(const pg_ptx_reader *r, const char *word);
-bool pg_ptx_take(pg_ptx_reader *r, char c);               /* goes on if the token is c */
-bool pg_ptx_expect(pg_ptx_reader *r, char c);             /* the same, and an error if not */
+bool pg_ptx_take(pg_ptx_reader *r, char c);                /* goes on if the token is c */
+bool pg_ptx_expect(pg_ptx_reader *r, char c);              /* the same, and an error if not */
 bool pg_ptx_error(pg_ptx_reader *r, const char *expected); /* always false */
-pg_str pg_ptx_keep(pg_ptx_reader *r, pg_str s);           /* copy in the module's arena */
-void pg_ptx_skip_statement(pg_ptx_reader *r);             /* past the next ';', or to a '}' */
+pg_str pg_ptx_keep(pg_ptx_reader *r, pg_str s);            /* copy in the module's arena */
+void pg_ptx_skip_statement(pg_ptx_reader *r);              /* past the next ';', or to a '}' */
 /* Text of the tokens up to c (which is taken), blanks made one. */
 pg_str pg_ptx_raw_until(pg_ptx_reader *r, char c);
 
@@ -89,7 +90,7 @@ void pg_ptx_scope_close(pg_ptx_reader *r);
 /* ---- declarations ---- */
 typedef struct pg_ptx_decl_rule {
     uint8_t linkage;
-    bool is_param;   /* one declarator, ends at ',' or ')' */
+    bool is_param; /* one declarator, ends at ',' or ')' */
 } pg_ptx_decl_rule;
 /* Is the current token a state space that begins a variable's declaration? */
 bool pg_ptx_at_space(const pg_ptx_reader *r);

@@ -7,9 +7,9 @@ typedef struct writer {
     pg_strbuf *out;
     const pg_ptx_module *m;
     const pg_ptx_func *f;
-    pg_arena *arena;     /* NULL: no map of lines wanted */
+    pg_arena *arena; /* NULL: no map of lines wanted */
     pg_vec_u32 *line_of;
-    size_t mapped;       /* bytes of `out` whose lines are in the map */
+    size_t mapped; /* bytes of `out` whose lines are in the map */
     uint32_t depth;
 } writer;
 
@@ -136,19 +136,14 @@ static void put_opnd(writer *w, const pg_ptx_opnd *o, uint32_t depth)
         pg_put_char(w->out, '!');
     }
     switch ((pg_ptx_opnd_kind)o->kind) {
-    case PG_PTX_O_NONE:
-        break;
+    case PG_PTX_O_NONE: break;
     case PG_PTX_O_REG:
         if (o->id < w->f->regs.n) {
             pg_put_str(w->out, w->f->regs.at[o->id].name);
         }
         break;
-    case PG_PTX_O_SREG:
-        put_sreg(w, o);
-        break;
-    case PG_PTX_O_INT:
-        put_int(w, o);
-        break;
+    case PG_PTX_O_SREG: put_sreg(w, o); break;
+    case PG_PTX_O_INT: put_int(w, o); break;
     case PG_PTX_O_F32:
         pg_put(w->out, "0f");
         pg_put_hex(w->out, (uint32_t)o->imm, 8);
@@ -168,9 +163,7 @@ static void put_opnd(writer *w, const pg_ptx_opnd *o, uint32_t depth)
             pg_put_str(w->out, w->f->labels.at[o->id]);
         }
         break;
-    case PG_PTX_O_SINK:
-        pg_put_char(w->out, '_');
-        break;
+    case PG_PTX_O_SINK: pg_put_char(w->out, '_'); break;
     case PG_PTX_O_ADDR:
     case PG_PTX_O_TADDR:
     case PG_PTX_O_VEC:
@@ -304,9 +297,7 @@ static uint32_t put_stmt(writer *w, uint32_t i)
         pg_put_repeat(w->out, '\t', w->depth);
     }
     switch ((pg_ptx_stmt_kind)s->kind) {
-    case PG_PTX_S_INST:
-        put_inst(w, s);
-        break;
+    case PG_PTX_S_INST: put_inst(w, s); break;
     case PG_PTX_S_LABEL:
         pg_put_str(w->out, w->f->labels.at[s->id]);
         pg_put_char(w->out, ':');
@@ -323,15 +314,9 @@ static uint32_t put_stmt(writer *w, uint32_t i)
         pg_put_char(w->out, '{');
         w->depth++;
         break;
-    case PG_PTX_S_CLOSE:
-        pg_put_char(w->out, '}');
-        break;
-    case PG_PTX_S_COMMENT:
-        put_comment(w, s->text);
-        break;
-    case PG_PTX_S_RAW:
-        pg_put_str(w->out, s->text);
-        break;
+    case PG_PTX_S_CLOSE: pg_put_char(w->out, '}'); break;
+    case PG_PTX_S_COMMENT: put_comment(w, s->text); break;
+    case PG_PTX_S_RAW: pg_put_str(w->out, s->text); break;
     }
     put_trailer(w, s);
     return i;

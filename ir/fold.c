@@ -7,14 +7,25 @@
 #include "ir/elem.h"
 #include "ir/interp.h"
 
+/* Sign extension of the low 64 - `up` bits, as pg_elem_wrap; i1 keeps its bit. */
+static inline uint64_t wrap(pg_elem e, uint32_t up, uint64_t x)
+{
+    if (e == PG_I1) {
+        return x & 1;
+    }
+    uint64_t high = x << up;
+    uint64_t sign = (int64_t)high < 0 ? ~(UINT64_MAX >> up) : 0;
+    return high >> up | sign;
+}
+
 /* One loop over the elements: a and b are the operands' patterns, the body gives `to`. */
-#define EACH(body)                           \
-    for (uint32_t i = 0; i < f->n; i++) {    \
-        uint64_t a = x[i], b = y[i], to = 0; \
-        (void)a, (void)b;                    \
-        body;                                \
-        out[i] = pg_elem_wrap(e, to);        \
-    }                                        \
+#define EACH(body)                                        \
+    for (uint32_t i = 0; i < f->n; i++) {                 \
+        uint64_t a = x[i], b = y[i], to = 0;              \
+        (void)a, (void)b;                                 \
+        body;                                             \
+        out[i] = wrap(e, 64 - pg_elem_infos[e].bits, to); \
+    }                                                     \
     return true
 
 /* The exact signed result fits no element of the type: it is poison. */

@@ -9,6 +9,10 @@
 
 void pg_parse_advance(pg_parser *p)
 {
+    bool has_sigil =
+        p->tok.kind == PG_TOK_VAL || p->tok.kind == PG_TOK_SYM || p->tok.kind == PG_TOK_ENC;
+    p->last_end = p->tok.loc;
+    p->last_end.column += (uint32_t)p->tok.text.len + has_sigil;
     /* What has 64 errors is not worth reading on; what found no memory cannot be. */
     if (p->diags->n_errors >= PG_MAX_DIAGS || p->module->arena.is_oom || p->scratch.is_oom ||
         p->ctx->arena.is_oom) {
@@ -57,9 +61,14 @@ bool pg_parse_failed(pg_parser *p, const char *wanted)
         [PG_TOK_ENC] = "#", [PG_TOK_NUM] = "",  [PG_TOK_PUNCT] = "", [PG_TOK_BAD] = ""};
     const pg_tok *t = &p->tok;
     if (t->kind == PG_TOK_EOF) {
-        if (p->diags->n_errors < PG_MAX_DIAGS) {
+        if (p->diags->n_errors < PG_MAX_DIAGS && !p->is_end_reported) {
             (void)pg_diag_add(p->diags, PG_D_EXPECTED_END, t->loc, wanted);
         }
+        p->is_end_reported = true;
+        return false;
+    }
+    if (t->is_first && t->loc.line != p->start_line && p->last_end.line != 0) {
+        (void)pg_diag_add(p->diags, PG_D_EXPECTED_LINE, p->last_end, wanted);
         return false;
     }
     pg_str text = pg_str_sub(t->text, 0, 40);
@@ -139,6 +148,7 @@ const char *pg_parse_suggest(pg_parser *p, pg_str word, pg_parse_word_at *word_a
 
 static void parse_version(pg_parser *p)
 {
+    p->start_line = p->tok.loc.line;
     if (!pg_parse_take_word(p, "ptir")) {
         (void)pg_diag_add(p->diags, PG_D_NO_VERSION, p->tok.loc);
         return;
@@ -155,6 +165,7 @@ static void parse_version(pg_parser *p)
 
 static void parse_module_line(pg_parser *p)
 {
+    p->start_line = p->tok.loc.line;
     if (!pg_parse_take_word(p, "module")) {
         pg_parse_failed(p, "`module` and a target");
         return;
@@ -329,6 +340,7 @@ static void parse_items(pg_parser *p)
 {
     bool is_quiet = false; /* one message for a run of lines that belong nowhere */
     while (p->tok.kind != PG_TOK_EOF) {
+        p->start_line = p->tok.loc.line;
         if (pg_parse_take_word(p, "enc")) {
             parse_enc(p);
             is_quiet = false;
@@ -338,6 +350,7 @@ static void parse_items(pg_parser *p)
         } else if (p->tok.kind == PG_TOK_WORD &&
                    (pg_str_is(p->tok.text, "program") || pg_str_is(p->tok.text, "tensor"))) {
             (void)pg_diag_add(p->diags, PG_D_NOT_YET, p->tok.loc, PG_STR_ARG(p->tok.text));
+            pg_parse_advance(p);
             if (pg_parse_recover(p)) {
                 skip_block(p);
             }
@@ -350,10 +363,9 @@ static void parse_items(pg_parser *p)
                 pg_parse_failed(p, "`enc` or `kernel`");
             }
             is_quiet = true;
-            if (pg_tok_is(&p->tok, '}')) {
-                pg_parse_advance(p);
-            }
-            if (pg_parse_recover(p)) {
+            bool is_brace = pg_tok_is(&p->tok, '{');
+            pg_parse_advance(p);
+            if (pg_parse_recover(p) || (is_brace && p->tok.is_first)) {
                 skip_block(p);
             }
         }

@@ -32,7 +32,11 @@ typedef struct pg_parser {
     pg_diags *diags;
     pg_arena scratch; /* lives as long as the parser */
     pg_lexer lexer;
-    pg_tok tok;       /* the next one */
+    pg_tok tok;          /* the next one */
+    pg_loc last_end;     /* where the token before ended */
+    uint32_t start_line; /* of the operation or part of the module at hand */
+    uint32_t n_errors;   /* when it began */
+    bool is_end_reported;
     bool is_skipping; /* what is read will be read again: no messages */
     pg_vec_u32 names; /* by symbol id: index + 1 of `defs` of the visible definition, 0: none */
     PG_VEC(pg_parsed_name) defs;

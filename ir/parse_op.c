@@ -80,6 +80,15 @@ void pg_parse_scope_end(pg_parser *p, pg_parse_scope scope)
     p->def_vals.n = p->defs.n;
 }
 
+/* What stands before the regions of an operation, its operands aside. */
+typedef struct op_head {
+    pg_op op;
+    pg_loc loc;
+    pg_sym sym; /* partition */
+    pg_attrs attrs;
+    bool has_else;
+} op_head;
+
 /* ---- operands ------------------------------------------------------------------------------ */
 
 static bool is_literal_word(pg_str text)
@@ -126,7 +135,7 @@ static bool parse_operands(pg_parser *p)
         if (!parse_operand(p)) {
             return false;
         }
-    } while (pg_parse_take(p, ','));
+    } while (pg_parse_same_line(p) && pg_parse_take(p, ','));
     return true;
 }
 
@@ -140,7 +149,7 @@ static bool parse_types(pg_parser *p)
         if (!pg_parse_type(p, &t) || !pg_vec_push(&p->scratch, &p->types, t)) {
             return false;
         }
-    } while (pg_parse_take(p, ','));
+    } while (pg_parse_same_line(p) && pg_parse_take(p, ','));
     return true;
 }
 
@@ -171,13 +180,19 @@ static bool make_literal(pg_parser *p, const pg_operands *around, uint32_t index
 }
 
 /* The operands as values. False if one is missing: then the operation is dropped. */
-static bool make_operands(pg_parser *p, pg_op op, const pg_inst *owner)
+static bool make_operands(pg_parser *p, const op_head *h, const pg_inst *owner)
 {
     bool is_good = true;
     uint32_t n = p->operands.n;
+    const pg_op_info *info = &pg_op_infos[h->op];
     p->vals.n = p->in_types.n = 0;
     if (n > UINT16_MAX || p->types.n > UINT16_MAX) {
         (void)pg_diag_add(p->diags, PG_D_TOO_MANY, p->operands.at[0].loc, UINT16_MAX);
+        return false;
+    }
+    if (info->n_in >= 0 && n > (uint32_t)info->n_in + info->n_opt) {
+        (void)pg_diag_add(p->diags, PG_D_OPERAND_COUNT, h->loc, info->text, n, "at most",
+                          (uint32_t)info->n_in + info->n_opt);
         return false;
     }
     for (uint32_t i = 0; i < n; i++) {
@@ -188,7 +203,7 @@ static bool make_operands(pg_parser *p, pg_op op, const pg_inst *owner)
             return false;
         }
     }
-    pg_operands around = {.op = op,
+    pg_operands around = {.op = h->op,
                           .n_in = n,
                           .n_out = p->types.n,
                           .in = p->in_types.at,
@@ -202,15 +217,7 @@ static bool make_operands(pg_parser *p, pg_op op, const pg_inst *owner)
     return is_good;
 }
 
-/* ---- the parts of an operation --------------------------------------------------------------- */
-
-typedef struct op_head {
-    pg_op op;
-    pg_loc loc;
-    pg_sym sym; /* partition */
-    pg_attrs attrs;
-    bool has_else;
-} op_head;
+/* ---- the parts of an operation ------------------------------------------------------------- */
 
 /* Results that have names but no operation: uses of them are not reported again. */
 static void define_broken_results(pg_parser *p)
@@ -234,7 +241,9 @@ static pg_inst *make_inst(pg_parser *p, const op_head *h, pg_region *region, con
 {
     static const uint8_t n_regions[PG_OP_COUNT] = {
         [PG_OP_FOR] = 1, [PG_OP_IF] = 2, [PG_OP_ELECT] = 1, [PG_OP_PARTITION] = 1};
-    if (!check_result_count(p, h) || !make_operands(p, h->op, owner) || region == NULL) {
+    bool has_region = (pg_op_infos[h->op].flags & PG_F_REGION) != 0;
+    if (!check_result_count(p, h) || !make_operands(p, h, owner) || region == NULL ||
+        (!has_region && p->diags->n_errors != p->n_errors)) {
         return NULL;
     }
     pg_inst *i = pg_inst_new(p->kernel, h->op, p->vals.n, p->vals.at, p->types.n, p->types.at,
@@ -391,12 +400,13 @@ static void parse_regions(pg_parser *p, const op_head *h, pg_region *region, con
     kept_names carried = {.n = p->carried.n};
     carried.at = pg_arena_copy(&p->scratch, p->carried.at, carried.n * sizeof *carried.at);
     carried.n = carried.at == NULL ? 0 : carried.n;
-    /* A loop over values of which it carries none has as many results as carried values. */
+    bool is_good = true;
+    /* A loop has a result for each carried value. */
     if (h->op == PG_OP_FOR && carried.n - 1 != p->types.n && p->results.n == p->types.n) {
         (void)pg_diag_add(p->diags, PG_D_CARRY_COUNT, h->loc, carried.n - 1, p->types.n);
-        region = NULL;
+        is_good = false;
     }
-    pg_inst *i = make_inst(p, h, region, owner);
+    pg_inst *i = is_good ? make_inst(p, h, region, owner) : NULL;
     pg_parse_scope scope = pg_parse_scope_begin(p);
     define_loop_args(p, i, &carried);
     parse_body(p, i, 0);
@@ -465,6 +475,8 @@ static void parse_op(pg_parser *p, pg_region *region, const pg_inst *owner)
 {
     op_head h = {.op = PG_OP_NONE};
     p->carried.n = 0;
+    p->start_line = p->tok.loc.line;
+    p->n_errors = p->diags->n_errors;
     if (!parse_results(p)) {
         skip_operation(p);
         return;

@@ -580,12 +580,11 @@ static bool parse_enc_param(pg_parser *p, pg_enc_info *e, uint32_t *seen)
     }
     *seen |= 1u << id;
     pg_parse_advance(p);
-    pg_loc loc = p->tok.loc;
     pg_aval value = {.kind = PG_AV_NONE};
     if (!pg_parse_expect(p, '=')) {
         return false;
     }
-    loc = p->tok.loc;
+    pg_loc loc = p->tok.loc;
     if (!parse_item(p, (pg_attr_kind)enc_params[id].kind, 0, &value)) {
         return false;
     }

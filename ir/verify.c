@@ -128,20 +128,27 @@ static void check_end(pg_verifier *v, const pg_region *r)
 {
     pg_op want = wanted_end(v, r->owner);
     const pg_inst *last = r->last;
-    bool has_end = last != NULL && (pg_op_infos[last->op].flags & PG_F_TERM) != 0;
     pg_loc loc = last != NULL ? last->loc : r->owner != NULL ? r->owner->loc : v->k->loc;
-    if (has_end && last->op == want) {
-        check_yield(v, r->owner, last);
-        return;
-    }
-    if (has_end) {
-        pg_verify_error(v, PG_D_TERM_PLACE, last->loc, pg_verify_op_text(last),
-                        owner_text(v, r->owner));
+    if (last != NULL && (pg_op_infos[last->op].flags & PG_F_TERM) != 0) {
+        if (last->op == want) {
+            check_yield(v, r->owner, last);
+        }
         return;
     }
     bool is_optional = r->owner != NULL && r->owner->n_out == 0; /* nothing to yield */
     if (want != PG_OP_NONE && !is_optional) {
         pg_verify_error(v, PG_D_NO_TERM, loc, owner_text(v, r->owner), pg_op_infos[want].text);
+    }
+}
+
+static void check_terminator(pg_verifier *v, const pg_inst *i)
+{
+    const pg_inst *owner = i->parent->owner;
+    if (i->op != wanted_end(v, owner)) {
+        pg_verify_error(v, PG_D_TERM_PLACE, i->loc, pg_verify_op_text(i), owner_text(v, owner));
+    }
+    if (i->next != NULL) {
+        pg_verify_error(v, PG_D_AFTER_TERM, i->next->loc, pg_verify_op_text(i));
     }
 }
 
@@ -211,8 +218,8 @@ static void check_region(pg_verifier *v, const pg_region *r)
         for (uint32_t o = 0; o < i->n_out; o++) {
             show(v, i->out[o]);
         }
-        if ((pg_op_infos[i->op].flags & PG_F_TERM) != 0 && i->next != NULL) {
-            pg_verify_error(v, PG_D_AFTER_TERM, i->next->loc, pg_verify_op_text(i));
+        if ((pg_op_infos[i->op].flags & PG_F_TERM) != 0) {
+            check_terminator(v, i);
         }
     }
     check_end(v, r);
@@ -318,6 +325,7 @@ void pg_verify_parts(pg_module *m)
 {
     pg_verifier v;
     verifier_begin(&v, m, 0);
+    pg_verify_encs(&v);
     for (const pg_kernel *k = m->kernels; k != NULL; k = k->next) {
         if (kernel_begin(&v, k)) {
             v.is_launch = true;

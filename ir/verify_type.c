@@ -24,7 +24,11 @@ static void bad_type(pg_verifier *v, pg_loc loc, pg_type t, const char *why)
 static void check_tile(pg_verifier *v, const pg_type_info *t, pg_type type, pg_loc loc)
 {
     for (uint32_t d = 0; d < t->rank; d++) {
-        if (t->dims[d] <= 0 || !pg_is_pow2((uint64_t)t->dims[d])) {
+        if (t->dims[d] < 0) {
+            bad_type(v, loc, type, "only tensors have extents that are not known");
+            return;
+        }
+        if (!pg_is_pow2((uint64_t)t->dims[d])) {
             pg_verify_error(v, PG_D_TILE_EXTENT, loc, t->dims[d], pg_verify_type_text(v, type));
             return;
         }
@@ -223,7 +227,7 @@ void pg_verify_encs(pg_verifier *v)
     for (uint32_t i = 0; i < v->m->encs.n; i++) {
         const pg_enc_name *row = &v->m->encs.at[i];
         const char *fault = fault_of(pg_enc_get(v->types, row->enc));
-        if (fault != NULL) {
+        if (fault != NULL && row->enc.id != 0) { /* id 0: its text has an error */
             pg_verify_error(v, PG_D_BAD_ENC, row->loc, pg_sym_text(&v->m->ctx->syms, row->name).ptr,
                             fault);
         }

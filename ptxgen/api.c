@@ -61,6 +61,21 @@ const char *ptxgen_pass_doc(size_t index)
     return index < pg_n_passes ? pg_passes[index].doc : NULL;
 }
 
+/* ---- memory -------------------------------------------------------------------------------- */
+
+static void *resize_noting(void *user, void *block, size_t old_size, size_t new_size)
+{
+    pg_noting *n = user;
+    void *moved = n->given.resize(n->given.user, block, old_size, new_size);
+    n->has_failed = n->has_failed || (moved == NULL && new_size != 0);
+    return moved;
+}
+
+pg_alloc pg_noting_alloc(pg_noting *n)
+{
+    return (pg_alloc){n, resize_noting};
+}
+
 /* ---- contexts ------------------------------------------------------------------------------ */
 
 ptxgen_status ptxgen_ctx_create(const ptxgen_allocator *alloc_or_null, ptxgen_ctx **out)
@@ -78,7 +93,8 @@ ptxgen_status ptxgen_ctx_create(const ptxgen_allocator *alloc_or_null, ptxgen_ct
         return PTXGEN_E_NOMEM;
     }
     memset(ctx, 0, sizeof *ctx);
-    ctx->alloc = alloc;
+    ctx->noting.given = alloc;
+    ctx->alloc = pg_noting_alloc(&ctx->noting);
     *out = ctx;
     return PTXGEN_OK;
 }
@@ -88,7 +104,7 @@ void ptxgen_ctx_destroy(ptxgen_ctx *ctx_or_null)
     if (ctx_or_null == NULL) {
         return;
     }
-    pg_alloc alloc = ctx_or_null->alloc;
+    pg_alloc alloc = ctx_or_null->noting.given;
     if (ctx_or_null->has_ir) {
         pg_ctx_fini(&ctx_or_null->ir);
     }
@@ -117,12 +133,14 @@ pg_status pg_ctx_prepare(ptxgen_ctx *ctx)
 
 ptxgen_result *pg_result_new(const ptxgen_ctx *ctx)
 {
-    ptxgen_result *r = ctx->alloc.resize(ctx->alloc.user, NULL, 0, sizeof *r);
+    const pg_alloc *given = &ctx->noting.given; /* a result may outlive its context */
+    ptxgen_result *r = given->resize(given->user, NULL, 0, sizeof *r);
     if (r == NULL) {
         return NULL;
     }
     memset(r, 0, sizeof *r);
-    r->alloc = ctx->alloc;
+    r->noting.given = *given;
+    r->alloc = pg_noting_alloc(&r->noting);
     pg_arena_init(&r->arena, r->alloc);
     pg_diags_init(&r->diags, &r->arena, r->alloc);
     pg_strbuf_init(&r->ptx, r->alloc);
@@ -138,7 +156,7 @@ ptxgen_status pg_result_finish(ptxgen_result *r, pg_status status, ptxgen_result
     if (status == PG_OK) {
         status = pg_diags_status(&r->diags);
     }
-    if (status == PG_OK && (r->ptx.is_oom || r->ir.is_oom)) {
+    if (r->noting.has_failed) {
         status = PG_E_NOMEM;
     }
     if (status != PG_OK) { /* half a text is worse than none */
@@ -154,7 +172,7 @@ void ptxgen_result_destroy(ptxgen_result *r_or_null)
     if (r_or_null == NULL) {
         return;
     }
-    pg_alloc alloc = r_or_null->alloc;
+    pg_alloc alloc = r_or_null->noting.given;
     pg_strbuf_fini(&r_or_null->ptx);
     pg_strbuf_fini(&r_or_null->ir);
     pg_arena_fini(&r_or_null->arena);
@@ -275,6 +293,7 @@ static ptxgen_status begin(ptxgen_ctx *ctx, ptxgen_result **out, ptxgen_result *
     if (ctx == NULL) {
         return PTXGEN_E_MISUSE;
     }
+    ctx->noting.has_failed = false;
     *result = pg_result_new(ctx);
     return *result == NULL ? PTXGEN_E_NOMEM : PTXGEN_OK;
 }
@@ -380,5 +399,8 @@ ptxgen_status ptxgen_interpret(ptxgen_ctx *ctx, ptxgen_str ir, const ptxgen_inte
         status = interpret(m, run, &r->diags);
     }
     pg_module_destroy(m);
+    if (ctx->noting.has_failed) {
+        status = PG_E_NOMEM;
+    }
     return pg_result_finish(r, status, out);
 }

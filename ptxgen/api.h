@@ -9,10 +9,20 @@
 #include "ir/ir.h"
 #include "sched/pass.h"
 
+/* The caller's allocator, and whether it ever refused. Text that is cut short where memory ran out
+ * looks like any other text; so no layer has to be trusted to have noticed. */
+typedef struct pg_noting {
+    pg_alloc given;
+    bool has_failed;
+} pg_noting;
+
+pg_alloc pg_noting_alloc(pg_noting *n);
+
 /* Types and names of the IR are shared by all modules of a context. They are dropped, to be built
  * anew, when no module uses them and memory had run out or they have grown large. */
 struct ptxgen_ctx {
-    pg_alloc alloc;
+    pg_noting noting;
+    pg_alloc alloc; /* notes failures */
     pg_ctx ir;
     bool has_ir;
     uint32_t n_modules; /* live modules that belong to callers */
@@ -24,7 +34,8 @@ typedef struct pg_entry_facts {
 } pg_entry_facts;
 
 struct ptxgen_result {
-    pg_alloc alloc;
+    pg_noting noting;
+    pg_alloc alloc; /* notes failures */
     pg_arena arena; /* diagnostics, entries, pass statistics, the PTX object model */
     pg_diags diags;
     pg_strbuf ptx;

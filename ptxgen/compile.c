@@ -177,7 +177,7 @@ pg_status pg_compile_text(ptxgen_ctx *ctx, pg_str text, const ptxgen_options *op
     d.began_ns = now_ns(&d);
     pg_status status = drive(&d, &ctx->ir, text);
     /* Where memory ran out, whatever else was said may be its consequence. */
-    if (ctx->ir.arena.is_oom || r->arena.is_oom || (d.module != NULL && d.module->arena.is_oom)) {
+    if (ctx->noting.has_failed || r->noting.has_failed) {
         status = PG_E_NOMEM;
     }
     note_memory(&d);

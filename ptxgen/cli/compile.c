@@ -218,7 +218,11 @@ run_exit cli_emit(cli *c, const char *file, const ptxgen_result *r)
     const char *emit = c->values[CLI_OPT_EMIT];
     const char *path = c->values[CLI_OPT_OUTPUT] == NULL ? "-" : c->values[CLI_OPT_OUTPUT];
     ptxgen_str text = ptxgen_result_ptx(r);
-    if (text.len == 0) { /* IR was asked for, or --stop-after */
+    if (text.len == 0) { /* IR was asked for, or the passes ended early */
+        if (emit != NULL && strcmp(emit, "ir") != 0 && strcmp(emit, "ptx") != 0) {
+            return run_fail(&c->msgs, RUN_USAGE, RUN_MSG_USAGE_TOGETHER, NULL,
+                            "--emit of more than IR", "passes that end early");
+        }
         text = ptxgen_result_ir(r);
     } else if (emit != NULL && strcmp(emit, "manifest") == 0) {
         return emit_manifests(c, path, r);

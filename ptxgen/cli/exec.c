@@ -11,6 +11,10 @@ static run_exit check_usage(const cli *c)
         return run_fail(&c->msgs, RUN_USAGE, RUN_MSG_USAGE_NEEDS, NULL, "`ptxgen exec`",
                         "--grid and --block");
     }
+    if (c->values[CLI_OPT_SEEDS] != NULL && c->numbers[CLI_OPT_SEEDS] == 0) {
+        return run_fail(&c->msgs, RUN_USAGE, RUN_MSG_USAGE_VALUE, NULL, c->values[CLI_OPT_SEEDS],
+                        "--seeds", "at least 1");
+    }
     if (c->values[CLI_OPT_SEED] != NULL && c->values[CLI_OPT_SEEDS] != NULL) {
         return run_fail(&c->msgs, RUN_USAGE, RUN_MSG_USAGE_TOGETHER, NULL, "--seed", "--seeds");
     }
@@ -41,7 +45,7 @@ static run_exit parse_specs(cli *c, run_specs *out)
 
 run_exit cli_exec(cli *c)
 {
-    run_specs specs = {NULL};
+    run_specs specs = {.params = NULL};
     run_launch l = {.entry = c->values[CLI_OPT_ENTRY]};
     const char *races = c->values[CLI_OPT_RACES];
     run_exit status = check_usage(c);

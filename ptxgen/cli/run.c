@@ -125,6 +125,10 @@ static run_exit verify(runner *x)
 static run_exit check_usage(const cli *c)
 {
     const char *device = c->values[CLI_OPT_DEVICE];
+    if (c->values[CLI_OPT_SEEDS] != NULL && c->numbers[CLI_OPT_SEEDS] == 0) {
+        return run_fail(&c->msgs, RUN_USAGE, RUN_MSG_USAGE_VALUE, NULL, c->values[CLI_OPT_SEEDS],
+                        "--seeds", "at least 1");
+    }
     if (c->values[CLI_OPT_SEED] != NULL && c->values[CLI_OPT_SEEDS] != NULL) {
         return run_fail(&c->msgs, RUN_USAGE, RUN_MSG_USAGE_TOGETHER, NULL, "--seed", "--seeds");
     }

@@ -1,6 +1,6 @@
-/* fuzz_ptx.c: mutated PTX through reader, checker and writer. Deterministic: seed and number decide each case.
- * What the reader takes must come back the same from its own printed form.
- * Usage: fuzz_ptx N SEED FILE...   Prints `N passed, N failed`. */
+/* fuzz_ptx.c: mutated PTX through reader, checker and writer. Deterministic: seed and number decide
+ * each case. What the reader takes must come back the same from its own printed form. Usage:
+ * fuzz_ptx N SEED FILE...   Prints `N passed, N failed`. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,10 +38,53 @@ static blob load(const char *path)
 
 /* Pieces that stress the grammar more than single bytes do. */
 static const char *const pieces[] = {
-    "{", "}", "{{", "(", ")", "[", "]", ";", ",", ":", "@", "!", "|", "<9>", "<4000000000>", ".reg .b32 ",
-    ".param .b32 x", "/*", "//", "\"", "0x", "0f", "1e999", "-", "%", "%tid.x", "$L", ".version 8.0\n",
-    ".entry k()", ".func ", ".align 3 ", "= {1, {2}", "generic(", "_", "99999999999999999999", ".pragma",
-    ".loc 1 1 1", "\n", "\t", "\xC3\xA9", "L:", "bra L;", "call ", ".v4", ".b128", "[a+-", "{%r1, _}",
+    "{",
+    "}",
+    "{{",
+    "(",
+    ")",
+    "[",
+    "]",
+    ";",
+    ",",
+    ":",
+    "@",
+    "!",
+    "|",
+    "<9>",
+    "<4000000000>",
+    ".reg .b32 ",
+    ".param .b32 x",
+    "/*",
+    "//",
+    "\"",
+    "0x",
+    "0f",
+    "1e999",
+    "-",
+    "%",
+    "%tid.x",
+    "$L",
+    ".version 8.0\n",
+    ".entry k()",
+    ".func ",
+    ".align 3 ",
+    "= {1, {2}",
+    "generic(",
+    "_",
+    "99999999999999999999",
+    ".pragma",
+    ".loc 1 1 1",
+    "\n",
+    "\t",
+    "\xC3\xA9",
+    "L:",
+    "bra L;",
+    "call ",
+    ".v4",
+    ".b128",
+    "[a+-",
+    "{%r1, _}",
 };
 
 static void insert(blob *b, size_t at, const char *s, size_t n)
@@ -63,9 +106,7 @@ static void mutate(blob *b, const blob *other, uint64_t *rng)
         const char *piece = pieces[next(rng) % PG_COUNT_OF(pieces)];
         char copy[48];
         switch (next(rng) % 6) {
-        case 0:
-            b->at[at] = (char)next(rng);
-            break;
+        case 0: b->at[at] = (char)next(rng); break;
         case 1: /* cut */
             memmove(b->at + at, b->at + at + len, b->n - at - len);
             b->n -= len;
@@ -75,9 +116,7 @@ static void mutate(blob *b, const blob *other, uint64_t *rng)
             insert(b, at, copy, len);
             break;
         case 3:
-        case 4:
-            insert(b, at, piece, strlen(piece));
-            break;
+        case 4: insert(b, at, piece, strlen(piece)); break;
         default: /* a run of another seed */
             if (other->n > 40) {
                 size_t from = (size_t)(next(rng) % (other->n - 40));

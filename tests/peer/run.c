@@ -1,5 +1,6 @@
-/* run.c: compiles each peer program to PTX with nvcc (cached by time in the build directory), runs it on the
- * executor with several seeds and host threads, and compares with the same program compiled for the host.
+/* run.c: compiles each peer program to PTX with nvcc (cached by time in the build directory), runs
+ * it on the executor with several seeds and host threads, and compares with the same program
+ * compiled for the host.
  *
  *     peer_run SOURCE_DIR CACHE_DIR [NAME...]
  * Exit: 0 all equal, 1 not, 77 no nvcc (PTXGEN_NVCC, else PATH). */
@@ -22,8 +23,8 @@ typedef struct peer {
     peer_host host;
 } peer;
 
-#define PEER_PROGRAM(name)                                                                         \
-    extern const peer_config peer_config_##name;                                                   \
+#define PEER_PROGRAM(name)                       \
+    extern const peer_config peer_config_##name; \
     void peer_host_##name(const u32 *in, u32 *out, u32 n_in, u32 n_out);
 #include "peer_programs.def"
 #undef PEER_PROGRAM
@@ -39,7 +40,8 @@ enum { N_PEERS = sizeof peers / sizeof peers[0], N_JOBS = 2 };
 /* sm_90 code differs where the compiler knows more instructions; a third of the programs tells. */
 static const char *const archs[] = {"sm_80", "sm_90"};
 
-/* ---- nvcc ------------------------------------------------------------------------------------------ */
+/* ---- nvcc
+ * ------------------------------------------------------------------------------------------ */
 
 static bool has_nvcc(const char *nvcc)
 {
@@ -76,7 +78,8 @@ static pid_t start_nvcc(const char *nvcc, const char *arch, const char *source, 
     if (child == 0) {
         char option[32];
         (void)snprintf(option, sizeof option, "-arch=%s", arch);
-        execlp(nvcc, nvcc, "-ptx", option, "-O3", "-fmad=false", "-w", "-o", out, source, (char *)NULL);
+        execlp(nvcc, nvcc, "-ptx", option, "-O3", "-fmad=false", "-w", "-o", out, source,
+               (char *)NULL);
         _exit(127);
     }
     return child;
@@ -124,7 +127,8 @@ static char *read_file(const char *path, size_t *out_size)
     return text;
 }
 
-/* ---- running ------------------------------------------------------------------------------------------ */
+/* ---- running
+ * ------------------------------------------------------------------------------------------ */
 
 static void fill(const peer_config *c, u32 *in)
 {
@@ -169,10 +173,11 @@ static bool run_once(const run *x)
     ptxexec_report *r = NULL;
     uint64_t a = 0;
     uint64_t b = 0;
-    bool is_ok = ptxexec_device_create(NULL, &d) == PTXEXEC_OK &&
-                 ptxexec_device_alloc(d, c->n_in * 4, PTXEXEC_FILL_POISON, "in", &a) == PTXEXEC_OK &&
-                 ptxexec_device_alloc(d, c->n_out * 4, PTXEXEC_FILL_ZERO, "out", &b) == PTXEXEC_OK &&
-                 ptxexec_device_write(d, a, x->in, c->n_in * 4) == PTXEXEC_OK;
+    bool is_ok =
+        ptxexec_device_create(NULL, &d) == PTXEXEC_OK &&
+        ptxexec_device_alloc(d, c->n_in * 4, PTXEXEC_FILL_POISON, "in", &a) == PTXEXEC_OK &&
+        ptxexec_device_alloc(d, c->n_out * 4, PTXEXEC_FILL_ZERO, "out", &b) == PTXEXEC_OK &&
+        ptxexec_device_write(d, a, x->in, c->n_in * 4) == PTXEXEC_OK;
     struct {
         uint64_t in, out;
         u32 n_in, n_out;
@@ -187,9 +192,12 @@ static bool run_once(const run *x)
                                 .max_steps = 20000000,
                                 .host_threads = x->threads,
                                 .races = x->races};
-    is_ok = is_ok && (ptxexec_launch(d, x->m, &o, &r) == PTXEXEC_OK || (r != NULL && show_faults(r)));
+    is_ok =
+        is_ok && (ptxexec_launch(d, x->m, &o, &r) == PTXEXEC_OK || (r != NULL && show_faults(r)));
     uint64_t n_poison = 0;
-    is_ok = is_ok && ptxexec_device_read(d, b, x->out, c->n_out * 4, &n_poison, NULL) == PTXEXEC_OK && n_poison == 0;
+    is_ok = is_ok &&
+            ptxexec_device_read(d, b, x->out, c->n_out * 4, &n_poison, NULL) == PTXEXEC_OK &&
+            n_poison == 0;
     ptxexec_report_destroy(r);
     ptxexec_device_destroy(d);
     return is_ok;

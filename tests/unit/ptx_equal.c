@@ -18,26 +18,26 @@ static const char *differ(const pair *p, const char *what, pg_str a, pg_str b)
     return p->room;
 }
 
-#define SAME(what, x, y)                                                                           \
-    do {                                                                                           \
-        if ((x) != (y)) {                                                                          \
-            (void)snprintf(p->room, 256, "%s: %lld and %lld", what, (long long)(x),                \
-                           (long long)(y));                                                        \
-            return p->room;                                                                        \
-        }                                                                                          \
+#define SAME(what, x, y)                                                            \
+    do {                                                                            \
+        if ((x) != (y)) {                                                           \
+            (void)snprintf(p->room, 256, "%s: %lld and %lld", what, (long long)(x), \
+                           (long long)(y));                                         \
+            return p->room;                                                         \
+        }                                                                           \
     } while (0)
-#define SAME_TEXT(what, x, y)                                                                      \
-    do {                                                                                           \
-        if (!pg_str_eq((x), (y))) {                                                                \
-            return differ(p, what, (x), (y));                                                      \
-        }                                                                                          \
+#define SAME_TEXT(what, x, y)                 \
+    do {                                      \
+        if (!pg_str_eq((x), (y))) {           \
+            return differ(p, what, (x), (y)); \
+        }                                     \
     } while (0)
-#define TRY(expr)                                                                                  \
-    do {                                                                                           \
-        const char *try_d = (expr);                                                                \
-        if (try_d != NULL) {                                                                       \
-            return try_d;                                                                          \
-        }                                                                                          \
+#define TRY(expr)                   \
+    do {                            \
+        const char *try_d = (expr); \
+        if (try_d != NULL) {        \
+            return try_d;           \
+        }                           \
     } while (0)
 
 static const char *opnd(const pair *p, const pg_ptx_opnd *a, const pg_ptx_opnd *b)
@@ -71,8 +71,7 @@ static const char *opnd(const pair *p, const pg_ptx_opnd *a, const pg_ptx_opnd *
             TRY(opnd(p, &p->fa->pool.at[a->id + i], &p->fb->pool.at[b->id + i]));
         }
         break;
-    default:
-        break;
+    default: break;
     }
     return NULL;
 }
@@ -123,12 +122,8 @@ static const char *stmt(const pair *p, const pg_ptx_stmt *a, const pg_ptx_stmt *
         SAME("count", p->fa->regdecls.at[a->id].count, p->fb->regdecls.at[b->id].count);
         SAME("type", p->fa->regdecls.at[a->id].type, p->fb->regdecls.at[b->id].type);
         break;
-    case PG_PTX_S_VAR:
-        TRY(sym(p, &p->ma->syms.at[a->id], &p->mb->syms.at[b->id]));
-        break;
-    default:
-        SAME_TEXT("text", a->text, b->text);
-        break;
+    case PG_PTX_S_VAR: TRY(sym(p, &p->ma->syms.at[a->id], &p->mb->syms.at[b->id])); break;
+    default: SAME_TEXT("text", a->text, b->text); break;
     }
     return NULL;
 }

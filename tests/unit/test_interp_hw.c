@@ -255,6 +255,119 @@ Test(interp_hw, partitions_meet)
     }
 }
 
+/* ---- matrix operations
+ * ------------------------------------------------------------------------------------ */
+
+enum { M = 16, N = 8, K = 32 };
+
+static const char mma_text[] = "ptir 1\nmodule sm_90a\n"
+                               "kernel @k(%x: ptr<$E> [in, shape=(1024)], %y: ptr<$E> [in, "
+                               "shape=(1024)], %z: ptr<$C> [inout, shape=(128)]) [warps=4] {\n"
+                               "  launch {\n    grid 1\n  }\n"
+                               "  %a = buf.new : buf<smem, $Ax$E>\n"
+                               "  %b = buf.new : buf<smem, $Bx$E>\n"
+                               "  %ia = iota : tile<512xi32>\n  %pa = addptr %x, %ia : "
+                               "tile<512xptr<$E>>\n  %va = load %pa : tile<512x$E>\n"
+                               "  %ta = reshape %va : tile<$Ax$E>\n  buf.store %a, %ta\n"
+                               "  %ib = iota : tile<256xi32>\n  %pb = addptr %y, %ib : "
+                               "tile<256xptr<$E>>\n  %vb = load %pb : tile<256x$E>\n"
+                               "  %tb = reshape %vb : tile<$Bx$E>\n  buf.store %b, %tb\n"
+                               "  fence [kind=proxy_async]\n  cta.sync\n"
+                               "  %iz = iota : tile<128xi32>\n  %pz = addptr %z, %iz : "
+                               "tile<128xptr<$C>>\n  %vz = load %pz : tile<128x$C>\n"
+                               "  %c = reshape %vz : tile<16x8x$C>\n"
+                               "  %t = mma.begin %c : token\n  mma.fence\n"
+                               "  %t1 = mma.async %a, %b, %t$T : token\n"
+                               "  %t2 = mma.async %a, %b, %t1$T : token\n"
+                               "  %d = mma.wait %t2 [in_flight=0] : tile<16x8x$C>\n"
+                               "  %e = reshape %d : tile<128x$C>\n  store %pz, %e\n  return\n}\n";
+
+/* A copy of `text` with each $X replaced by the value that stands after X in `values` (key, value,
+ * ..., NULL). */
+static char *fill_in(const char *text, const char *const *values)
+{
+    char *made = calloc(1, 2 * strlen(text) + 1024);
+    for (char *to = made; *text != '\0';) {
+        const char *const *v = values;
+        while (*text == '$' && *v != NULL && **v != text[1]) {
+            v += 2;
+        }
+        if (*text != '$' || *v == NULL) {
+            *to++ = *text++;
+            continue;
+        }
+        (void)strcpy(to, v[1]);
+        to += strlen(v[1]);
+        text += 2;
+    }
+    return made;
+}
+
+/* Every orientation and type; two operations into one accumulator. */
+static void check_mma(const char *elem, const char *acc, bool transa, bool transb, uint64_t seed)
+{
+    char a_shape[16], b_shape[16], attrs[32];
+    (void)snprintf(a_shape, sizeof a_shape, "%dx%d", transa ? K : M, transa ? M : K);
+    (void)snprintf(b_shape, sizeof b_shape, "%dx%d", transb ? N : K, transb ? K : N);
+    (void)snprintf(attrs, sizeof attrs, "%s%s%s%s%s", transa || transb ? " [" : "",
+                   transa ? "transa" : "", transa && transb ? ", " : "", transb ? "transb" : "",
+                   transa || transb ? "]" : "");
+    const char *const values[] = {"E", elem,    "C", acc,   "A", a_shape,
+                                  "B", b_shape, "T", attrs, NULL};
+    char *text = fill_in(mma_text, values);
+    bool is_f16 = strcmp(elem, "f16") == 0, acc_f16 = strcmp(acc, "f16") == 0;
+    uint16_t a[M * K], b[K * N], z16[M * N];
+    float z32[M * N];
+    int32_t va[M][K], vb[K][N];
+    for (int32_t m = 0; m < M; m++) {
+        for (int32_t k = 0; k < K; k++) {
+            va[m][k] = (m * 7 + k * 3) % 11 - 5;
+            float f = (float)va[m][k];
+            a[transa ? k * M + m : m * K + k] = is_f16 ? pg_f32_to_f16(f) : pg_f32_to_bf16(f);
+        }
+    }
+    for (int32_t k = 0; k < K; k++) {
+        for (int32_t n = 0; n < N; n++) {
+            vb[k][n] = (k * 5 + n) % 7 - 3;
+            float f = (float)vb[k][n];
+            b[transb ? n * K + k : k * N + n] = is_f16 ? pg_f32_to_f16(f) : pg_f32_to_bf16(f);
+        }
+    }
+    for (int32_t i = 0; i < M * N; i++) {
+        z32[i] = (float)i;
+        z16[i] = pg_f32_to_f16((float)i);
+    }
+    world w;
+    world_init(&w, text);
+    world_array(&w, a, sizeof a);
+    world_array(&w, b, sizeof b);
+    world_array(&w, acc_f16 ? (void *)z16 : (void *)z32, acc_f16 ? sizeof z16 : sizeof z32);
+    cr_assert_eq(world_run(&w, seed), PG_OK, "%s", world_message(&w));
+    for (int32_t m = 0; m < M; m++) {
+        for (int32_t n = 0; n < N; n++) {
+            int32_t sum = m * N + n;
+            for (int32_t k = 0; k < K; k++) {
+                sum += 2 * va[m][k] * vb[k][n];
+            }
+            float got = acc_f16 ? pg_f16_to_f32(z16[m * N + n]) : z32[m * N + n];
+            cr_assert_eq(got, (float)sum, "%s %s %d %d", elem, acc, transa, transb);
+        }
+    }
+    world_fini(&w);
+    free(text);
+}
+
+Test(interp_hw, matrix_operations_in_every_orientation)
+{
+    for (uint32_t t = 0; t < 4; t++) {
+        for (uint64_t seed = 0; seed < 4; seed++) {
+            check_mma("f16", "f32", t & 1, t & 2, seed);
+            check_mma("bf16", "f32", t & 1, t & 2, seed);
+            check_mma("f16", "f16", t & 1, t & 2, seed);
+        }
+    }
+}
+
 /* ---- memory that runs out
  * ------------------------------------------------------------------------------------- */
 

@@ -66,8 +66,18 @@ Test(ptx_isa, finds_forms)
 Test(ptx_isa, finds_nothing)
 {
     static const char *const bad[] = {
-        "",       ".",        "frob",        "add",          "add.",       "add.s32.",
-        "add.q9", "mov.b32.", "ld.shared.nc.u32", "ret.uni.uni", "m64n8k16", "add.u32.u32",
+        "",
+        ".",
+        "frob",
+        "add",
+        "add.",
+        "add.s32.",
+        "add.q9",
+        "mov.b32.",
+        "ld.shared.nc.u32",
+        "ret.uni.uni",
+        "m64n8k16",
+        "add.u32.u32",
         "wgmma.mma_async.sync.aligned.m64nk16.f32.f16.f16",
         "a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p.q.r.s.t.u.v.w.x.y.z",
     };

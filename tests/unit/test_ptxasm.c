@@ -10,19 +10,20 @@ TestSuite(ptxasm, .timeout = 60);
 Test(ptxasm, parses_figures_and_infos)
 {
     ptxasm_result r = {0};
-    cr_assert(ptxasm_parse(
-        "ptxas info    : (C7508) Potential Performance Loss: 'setmaxnreg' ignored.\n"
-        "ptxas info    : 0 bytes gmem\n"
-        "ptxas info    : Compiling entry function 'k' for 'sm_90a'\n"
-        "ptxas info    : Function properties for k\n"
-        "    16 bytes stack frame, 244 bytes spill stores, 248 bytes spill loads\n"
-        "ptxas info    : Used 168 registers, used 2 barriers, 16 bytes cumulative stack size, 1024 bytes smem\n"
-        "ptxas info    : Compile time = 12.784 ms\n"
-        "ptxas info    : Compiling entry function 'other' for 'sm_90a'\n"
-        "ptxas info    : Function properties for other\n"
-        "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
-        "ptxas info    : Used 8 registers, used 0 barriers\n",
-        &r));
+    cr_assert(
+        ptxasm_parse("ptxas info    : (C7508) Potential Performance Loss: 'setmaxnreg' ignored.\n"
+                     "ptxas info    : 0 bytes gmem\n"
+                     "ptxas info    : Compiling entry function 'k' for 'sm_90a'\n"
+                     "ptxas info    : Function properties for k\n"
+                     "    16 bytes stack frame, 244 bytes spill stores, 248 bytes spill loads\n"
+                     "ptxas info    : Used 168 registers, used 2 barriers, 16 bytes cumulative "
+                     "stack size, 1024 bytes smem\n"
+                     "ptxas info    : Compile time = 12.784 ms\n"
+                     "ptxas info    : Compiling entry function 'other' for 'sm_90a'\n"
+                     "ptxas info    : Function properties for other\n"
+                     "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
+                     "ptxas info    : Used 8 registers, used 0 barriers\n",
+                     &r));
     cr_assert_eq(r.n_messages, 1);
     cr_assert_str_eq(r.messages[0].code, "C7508");
     cr_assert_str_eq(r.messages[0].text, "Potential Performance Loss: 'setmaxnreg' ignored.");
@@ -44,13 +45,14 @@ Test(ptxasm, parses_figures_and_infos)
 Test(ptxasm, parses_errors_with_lines)
 {
     ptxasm_result r = {0};
-    cr_assert(ptxasm_parse("ptxas a, line 3; b.ptx, line 15; error   : Argument 1: value '264' out of range\n"
-                           "ptxas x.ptx, line 9; fatal   : Parsing error near 'tok': syntax error\r\n"
-                           "ptxas x.ptx, line 4; warning : something, line 8; warning\n"
-                           "ptxas error   : no line\n"
-                           "ptxas fatal   : Ptx assembly aborted due to errors\n"
-                           "something else\nptxas",
-                           &r));
+    cr_assert(ptxasm_parse(
+        "ptxas a, line 3; b.ptx, line 15; error   : Argument 1: value '264' out of range\n"
+        "ptxas x.ptx, line 9; fatal   : Parsing error near 'tok': syntax error\r\n"
+        "ptxas x.ptx, line 4; warning : something, line 8; warning\n"
+        "ptxas error   : no line\n"
+        "ptxas fatal   : Ptx assembly aborted due to errors\n"
+        "something else\nptxas",
+        &r));
     cr_assert_eq(r.n_messages, 4);
     cr_assert_eq(r.messages[0].line, 15);
     cr_assert_eq(r.messages[0].severity, PTXASM_ERROR);
@@ -64,7 +66,8 @@ Test(ptxasm, parses_errors_with_lines)
 Test(ptxasm, garbage_is_harmless)
 {
     ptxasm_result r = {0};
-    cr_assert(ptxasm_parse("", &r) && ptxasm_parse("\n\n ptxas \nptxas , line ; error\nptxas info :\n", &r));
+    cr_assert(ptxasm_parse("", &r) &&
+              ptxasm_parse("\n\n ptxas \nptxas , line ; error\nptxas info :\n", &r));
     cr_assert(ptxasm_parse("    1 bytes stack frame\nptxas info    : Used 4 registers\n", &r));
     cr_assert_eq(r.n_entries, 0);
     ptxasm_result_free(&r);
@@ -110,8 +113,10 @@ Test(ptxasm, slow_tool_is_ended)
 
 Test(ptxasm, assembles)
 {
-    static const char good[] = ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry k()\n{\nret;\n}\n";
-    static const char bad[] = ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry k()\n{\nfrob;\nret;\n}\n";
+    static const char good[] =
+        ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry k()\n{\nret;\n}\n";
+    static const char bad[] =
+        ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry k()\n{\nfrob;\nret;\n}\n";
     char *tool = ptxasm_find(getenv("PTXGEN_PTXAS"));
     if (tool == NULL) {
         cr_skip_test("no ptxas");

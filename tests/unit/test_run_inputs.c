@@ -147,6 +147,37 @@ Test(run_inputs, arrays_give_sizes)
     tear_down(&f);
 }
 
+Test(run_inputs, unknown_extents_and_strides)
+{
+    static const char text[] =
+        "{\"schema\": 1, \"entry\": \"k\", \"target\": \"sm_80\", \"args\": [{\"name\": \"x\", "
+        "\"kind\": \"pointer\", \"dtype\": \"f16\", \"role\": \"in\", \"shape\": [\"?\", \"2\"], "
+        "\"strides\": [\"s\", \"1\"]}, {\"name\": \"s\", \"kind\": \"i32\"}]}";
+    fixture f;
+    run_inputs in;
+    run_manifest manifest;
+    set_up(&f);
+    cr_assert_eq(run_manifest_read(&f.msgs, &f.arena, "k", pg_str_of(text), &manifest), RUN_OK);
+    char path[] = "/tmp/ptxgen_in_XXXXXX";
+    cr_assert_geq(mkstemp(path), 0);
+    uint16_t data[10] = {0};
+    run_array a = {.type = RUN_D_F16, .rank = 2, .shape = {5, 2}, .data = data};
+    cr_assert(run_array_sizes(&a));
+    cr_assert_eq(run_npy_write(&f.msgs, path, &a), RUN_OK);
+    const run_pair ins[] = {{"x", path}};
+    const run_pair dense[] = {{"s", "2"}};
+    const run_pair gaps[] = {{"s", "4"}};
+    run_request r = {.file = "k", .args = {dense, 1}, .ins = {ins, 1}};
+    cr_assert_eq(run_inputs_make(&f.msgs, &f.arena, &r, &manifest, &in), RUN_OK);
+    cr_assert_eq(in.values[0].array.n_elems, 10);
+    r.args.at = gaps;
+    cr_assert_eq(run_inputs_make(&f.msgs, &f.arena, &r, &manifest, &in), RUN_TOOL);
+    r.ins.n = 0;
+    cr_assert_eq(run_inputs_make(&f.msgs, &f.arena, &r, &manifest, &in), RUN_USAGE);
+    (void)remove(path);
+    tear_down(&f);
+}
+
 Test(run_spec, forms)
 {
     fixture f;

@@ -5,10 +5,8 @@
 
 #include "tools/asm/ptxasm.h"
 
-/* A line of the text, NUL-terminated in a buffer of the parser. */
 typedef struct parser {
     ptxasm_result *out;
-    char *line;
     bool is_oom;
 } parser;
 
@@ -143,9 +141,8 @@ static const char *severity_of(const char *s, ptxasm_severity *out)
     return NULL;
 }
 
-static void parse_line(parser *p, ptxasm_entry **current)
+static void parse_line(parser *p, const char *s, ptxasm_entry **current)
 {
-    const char *s = p->line;
     ptxasm_severity severity = PTXASM_INFO;
     if (s[0] == ' ' && *current != NULL && strstr(s, "bytes stack frame") != NULL) {
         (*current)->stack = figure(s, " bytes stack frame");
@@ -180,18 +177,23 @@ static void parse_line(parser *p, ptxasm_entry **current)
 bool ptxasm_parse(const char *text, ptxasm_result *out)
 {
     parser p = {.out = out};
-    ptxasm_entry *current = NULL;
-    while (*text != 0 && !p.is_oom) {
-        size_t n = strcspn(text, "\n");
-        size_t shown = n > 0 && text[n - 1] == '\r' ? n - 1 : n;
-        p.line = strndup(text, shown);
-        if (p.line == NULL) {
-            return false;
-        }
-        parse_line(&p, &current); /* whoever moves the entries also sets `current` anew */
-        free(p.line);
-        text += text[n] == '\n' ? n + 1 : n;
+    ptxasm_entry *current = NULL; /* whoever moves the entries also sets it anew */
+    char *lines = strdup(text);
+    if (lines == NULL) {
+        return false;
     }
+    char *line = lines;
+    while (*line != 0 && !p.is_oom) {
+        size_t n = strcspn(line, "\n");
+        bool is_last = line[n] == 0;
+        line[n] = 0;
+        if (n > 0 && line[n - 1] == '\r') {
+            line[n - 1] = 0;
+        }
+        parse_line(&p, line, &current);
+        line += is_last ? n : n + 1;
+    }
+    free(lines);
     return !p.is_oom;
 }
 

@@ -1,5 +1,5 @@
-/* ptxasm.c: finds ptxas, runs it on temporary files, collects what it left. Files rather than pipes: no
- * pipe can fill up, and a child that is killed leaves nothing half read. */
+/* ptxasm.c: finds ptxas, runs it on temporary files, collects what it left. Files rather than
+ * pipes: no pipe can fill up, and a child that is killed leaves nothing half read. */
 #include "tools/asm/ptxasm.h"
 
 #include <errno.h>
@@ -146,7 +146,7 @@ char *ptxasm_find(const char *path_or_null)
 /* Starts argv with stdout and stderr in the file `log`; 0 or errno. */
 static int start(const char *const *argv, const char *log, pid_t *out_pid)
 {
-    extern char **environ;
+    extern char **environ; /* NOLINT(cppcoreguidelines-avoid-non-const-global-variables): POSIX's */
     posix_spawn_file_actions_t files;
     int rc = posix_spawn_file_actions_init(&files);
     if (rc != 0) {
@@ -311,7 +311,8 @@ static ptxasm_status run_in(const files *f, const char *tool, const ptxasm_optio
     return status;
 }
 
-ptxasm_status ptxasm_run(const ptxasm_options *opt, const char *ptx, size_t size, ptxasm_result *out)
+ptxasm_status ptxasm_run(const ptxasm_options *opt, const char *ptx, size_t size,
+                         ptxasm_result *out)
 {
     files f = {0};
     memset(out, 0, sizeof *out);

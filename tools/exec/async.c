@@ -14,7 +14,8 @@ enum { MAX_DELAY = 2048 }; /* steps; longer than a trip of most loops */
 
 static void *resize(pg_alloc alloc, void *block, size_t old_size, size_t new_size)
 {
-    return alloc.resize(alloc.user, block, old_size, new_size);
+    return block == NULL && new_size == 0 ? NULL
+                                          : alloc.resize(alloc.user, block, old_size, new_size);
 }
 
 pe_copy *pe_copy_new(pe_warp *w)
@@ -53,7 +54,7 @@ void pe_copy_fini(pe_warp *w)
 
 static void read_source(pe_copy *c)
 {
-    pe_foreach_lane(l, c->lanes)
+    pg_foreach_lane(l, c->lanes)
     {
         uint32_t n = c->n_source[l];
         memset(c->data[l], 0, c->size);
@@ -68,7 +69,7 @@ static void read_source(pe_copy *c)
 
 static void write_target(pe_copy *c)
 {
-    pe_foreach_lane(l, c->lanes)
+    pg_foreach_lane(l, c->lanes)
     {
         memcpy(c->to[l], c->data[l], c->size);
         memcpy(c->to_poison[l], c->poison[l], c->size);
@@ -110,7 +111,7 @@ void pe_copy_issue(pe_warp *w, pe_copy *c)
         c->write_at = c->read_at + (draw >> 16 & (MAX_DELAY - 1));
         break;
     }
-    pe_foreach_lane(l, c->lanes)
+    pg_foreach_lane(l, c->lanes)
     {
         memset(c->to_poison[l], 1, c->size);
     }
@@ -143,7 +144,7 @@ void pe_copy_wait(pe_warp *w, uint32_t mask, const uint32_t first_open[PE_LANES]
     for (uint32_t k = 0; k < w->n_copies; k++) {
         pe_copy *c = w->copies[k];
         uint32_t lanes = 0;
-        pe_foreach_lane(l, c->lanes & mask)
+        pg_foreach_lane(l, c->lanes & mask)
         {
             lanes |= c->group < first_open[l] ? 1u << l : 0;
         }

@@ -66,7 +66,7 @@ static void publish(pe_warp *w, pe_clock *into, uint32_t mask, uint32_t *joined)
 {
     pe_races *r = w->cta->races;
     uint32_t last = joined != NULL ? *joined : 0;
-    pe_foreach_lane(l, mask)
+    pg_foreach_lane(l, mask)
     {
         uint32_t tid = w->index * PE_LANES + l;
         if (r->seen[tid]->id != last) {
@@ -84,7 +84,8 @@ static void publish(pe_warp *w, pe_clock *into, uint32_t mask, uint32_t *joined)
     }
 }
 
-/* In practice a fence covers what a barrier carries on: all fence, a barrier, one thread signals. */
+/* In practice a fence covers what a barrier carries on: all fence, a barrier, one thread signals.
+ */
 static void see(pe_races *r, uint32_t tid, pe_clock *c)
 {
     if (!r->is_isa && c->fence_time > r->fence_time[tid]) {
@@ -129,7 +130,7 @@ void pe_race_bar_release(pe_cta *cta, uint32_t id, bool is_whole)
     for (uint32_t k = 0; k < cta->n_warps; k++) {
         pe_warp *w = &cta->warps[k];
         uint32_t set = 0;
-        pe_foreach_lane(l, w->live)
+        pg_foreach_lane(l, w->live)
         {
             if (w->wait[l] == PE_W_BARRIER && w->wait_key[l] == id) {
                 set |= 1u << l;
@@ -156,7 +157,7 @@ static bool meet_whole(pe_warp *w, uint32_t set)
     const pe_clock *seen = r->seen[base + pe_first(set)];
     uint32_t most = 0;
     uint32_t fence = 0;
-    pe_foreach_lane(l, set)
+    pg_foreach_lane(l, set)
     {
         if (r->seen[base + l] != seen) {
             return false;
@@ -165,7 +166,7 @@ static bool meet_whole(pe_warp *w, uint32_t set)
         fence = r->fence_time[base + l] > fence ? r->fence_time[base + l] : fence;
     }
     r->known[w->index] = most;
-    pe_foreach_lane(l, set)
+    pg_foreach_lane(l, set)
     {
         r->own[base + l] = most + 1;
         r->fence_time[base + l] = r->is_isa ? r->fence_time[base + l] : fence;
@@ -188,7 +189,7 @@ void pe_race_meet(pe_warp *w, uint32_t set, bool is_barrier)
     }
     publish(w, c, set, NULL);
     seal(r, c);
-    pe_foreach_lane(l, set)
+    pg_foreach_lane(l, set)
     {
         see(r, w->index * PE_LANES + l, c);
     }
@@ -221,7 +222,7 @@ void pe_race_fence(pe_warp *w, uint32_t mask)
 {
     pe_races *r = w->cta->races;
     uint32_t now = pe_gshadow_now(w->cta->launch);
-    pe_foreach_lane(l, mask)
+    pg_foreach_lane(l, mask)
     {
         uint32_t tid = w->index * PE_LANES + l;
         r->fenced[tid] = r->own[tid]++;
@@ -291,7 +292,7 @@ static void release(pe_warp *w, const pe_inst *i, uint32_t tid, uint64_t address
 void pe_race_strong(pe_warp *w, const pe_inst *i, uint32_t mask, const uint64_t *generic,
                     uint8_t kind)
 {
-    pe_foreach_lane(l, mask)
+    pg_foreach_lane(l, mask)
     {
         uint32_t tid = w->index * PE_LANES + l;
         if ((kind & PE_T_READ) != 0) {

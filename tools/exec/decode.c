@@ -502,6 +502,7 @@ static void end_of_body(pe_dec *d)
     if (d->m->code.n > 0) {
         d->m->code.at[d->m->code.n - 1].flags |= PE_I_MICRO;
     }
+    d->s = NULL;
 }
 
 static void decode_func(ptxexec_module *m, pe_func *f, uint32_t *local_at, const uint32_t *param_at)
@@ -516,7 +517,6 @@ static void decode_func(ptxexec_module *m, pe_func *f, uint32_t *local_at, const
                 .f = f,
                 .pf = pf,
                 .row_of_reg = rows,
-                .label_pc = label_pc,
                 .local_at = local_at,
                 .param_at = param_at,
                 .carry = PE_NONE};
@@ -524,7 +524,6 @@ static void decode_func(ptxexec_module *m, pe_func *f, uint32_t *local_at, const
     f->entry_pc = m->code.n;
     for (uint32_t k = 0; k < pf->body.n; k++) {
         d.s = &pf->body.at[k];
-        d.stmt = k;
         if (d.s->kind == PG_PTX_S_LABEL && d.s->id < pf->labels.n) {
             label_pc[d.s->id] = m->code.n;
         } else if (d.s->kind == PG_PTX_S_INST) {

@@ -19,7 +19,6 @@ typedef struct pe_dec {
     pe_func *f;
     const pg_ptx_func *pf;
     const pg_ptx_stmt *s;
-    uint32_t stmt; /* index of s in the body */
     PG_VEC(pe_fixup) fixups;
     pg_str op;               /* first word */
     pg_str mod[PE_MAX_MODS]; /* the others, without the dot */
@@ -30,7 +29,6 @@ typedef struct pe_dec {
     /* the function */
     pe_opnd carry;              /* predicate row of the carry flag, PE_NONE until used */
     const uint32_t *row_of_reg; /* by register */
-    const uint32_t *label_pc;   /* by label, filled after the body (branches are patched) */
     const uint32_t *local_at; /* by module symbol: offset in the frame's local memory, UINT32_MAX */
     const uint32_t *param_at; /* by module symbol: offset in the parameter block, UINT32_MAX */
 } pe_dec;

@@ -215,12 +215,12 @@ static ptxexec_status relocate(ptxexec_device *d, const ptxexec_module *m,
 {
     const pg_ptx_sym *s = &m->ptx->syms.at[sym];
     for (uint32_t k = 0; k < s->n_relocs; k++) {
-        uint64_t at = global_at[sym] + s->relocs[2 * k];
+        uint64_t at = global_at[sym] + s->relocs[2 * (size_t)k];
         uint64_t value = 0; /* the addend */
         if (ptxexec_device_read(d, at, &value, sizeof value, NULL, NULL) != PTXEXEC_OK) {
             return PTXEXEC_E_INVALID;
         }
-        value += pe_symbol_address(m, global_at, s->relocs[2 * k + 1]);
+        value += pe_symbol_address(m, global_at, s->relocs[2 * (size_t)k + 1]);
         if (ptxexec_device_write(d, at, &value, sizeof value) != PTXEXEC_OK) {
             return PTXEXEC_E_INVALID; /* the place is outside the variable */
         }

@@ -224,7 +224,6 @@ struct pe_warp {
     uint32_t base32, base64, basep;
     uint32_t merge_pc; /* leave the loop when the pc reaches it: other lanes stand there */
     bool is_stopped;   /* leave the loop after this instruction */
-    bool is_counted;   /* per-opcode statistics are wanted */
     const uint32_t *c32;
     const uint64_t *c64;
     uint32_t *r32, *q32;
@@ -336,7 +335,6 @@ struct pe_launch {
     uint32_t shared_size; /* static and dynamic */
     uint64_t *sym_at;     /* by module symbol: address in its space */
     pe_region params, consts;
-    uint8_t *param_bytes, *zeros;
     pe_gshadow *gshadow; /* NULL: races are not looked for */
 };
 
@@ -439,13 +437,18 @@ static inline uint32_t pe_count(uint32_t mask)
 #endif
 }
 
-#define pe_foreach_lane(l, mask)                                   \
+#define pg_foreach_lane(l, mask)                                   \
     for (uint32_t rest_ = (mask), l = pe_first(rest_); rest_ != 0; \
          rest_ &= rest_ - 1, l = pe_first(rest_))
 
-/* Records a fault of the lanes `mask` at instruction `i`, stops the warp and its CTA. */
-void pe_fault_at(pe_warp *w, const pe_inst *i, ptxexec_fault_kind kind, uint32_t mask,
-                 uint64_t address, uint32_t size, const char *format, ...) PG_PRINTF(7, 8);
+typedef struct pe_place { /* what a fault concerns */
+    uint32_t lanes;
+    uint32_t size;    /* memory: bytes of the access */
+    uint64_t address; /* memory: generic address */
+} pe_place;
+/* Records a fault at instruction `i`, stops the warp and its CTA. */
+void pe_fault_at(pe_warp *w, const pe_inst *i, ptxexec_fault_kind kind, pe_place place,
+                 const char *format, ...) PG_PRINTF(5, 6);
 /* Reports poison among the lanes `mask` and returns true. */
 static inline bool pe_is_poison(pe_warp *w, const pe_inst *i, uint32_t poison,
                                 ptxexec_fault_kind kind, const char *what)
@@ -453,7 +456,7 @@ static inline bool pe_is_poison(pe_warp *w, const pe_inst *i, uint32_t poison,
     if (poison == 0) {
         return false;
     }
-    pe_fault_at(w, i, kind, poison, 0, 0, "%s is uninitialised", what);
+    pe_fault_at(w, i, kind, (pe_place){.lanes = poison}, "%s is uninitialised", what);
     return true;
 }
 static inline pg_str pe_opcode(const pe_cta *cta, const pe_inst *i)
@@ -462,10 +465,10 @@ static inline pg_str pe_opcode(const pe_cta *cta, const pe_inst *i)
     return m->opcodes.at[m->srcs.at[i->src].opcode];
 }
 
-/* Bytes of one lane's access, checked. NULL after reporting a fault. *poison: the bytes' poison
- * flags. */
-uint8_t *pe_resolve(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t address, uint32_t size,
-                    bool is_write, uint8_t **poison);
+/* Bytes of one lane's access (i->size * i->n of them), checked. NULL after reporting a fault.
+ * *poison: the bytes' poison flags. */
+uint8_t *pe_resolve(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t address, bool is_write,
+                    uint8_t **poison);
 /* The same for any space, without reporting: used to read strings. NULL if not mapped. */
 const uint8_t *pe_peek(pe_warp *w, uint32_t lane, uint64_t generic, uint64_t *out_left);
 
@@ -530,8 +533,8 @@ typedef struct pe_met {
  * them. Those whose member mask is complete get their results (pe_sync_results); the others wait.
  */
 void pe_sync_arrive(pe_warp *w, const pe_inst *i, uint32_t mask);
-/* ops_sync.c: computes for the lanes `set`, which all named `members`. False after a fault. */
-bool pe_sync_results(pe_warp *w, const pe_inst *i, uint32_t set, uint32_t members, pe_met *out);
+/* ops_sync.c: computes for the lanes `set`. */
+void pe_sync_results(pe_warp *w, const pe_inst *i, uint32_t set, pe_met *out);
 
 /* Runs up to `budget` instructions of the warp. */
 void pe_warp_run(pe_warp *w, uint32_t budget);

@@ -263,10 +263,10 @@ static ptxexec_status place_symbols(pe_launch *l, ptxexec_report *r)
                        : s->space == PG_PTX_SP_CONST ? m->sym_at[k]
                                                      : global_at[k];
         for (uint32_t j = 0; s->space == PG_PTX_SP_CONST && j < s->n_relocs; j++) {
-            uint8_t *at = bytes + m->sym_at[k] - PE_CONST_START + s->relocs[2 * j];
+            uint8_t *at = bytes + m->sym_at[k] - PE_CONST_START + s->relocs[2 * (size_t)j];
             uint64_t value = 0; /* the addend */
             memcpy(&value, at, sizeof value);
-            value += pe_symbol_address(m, global_at, s->relocs[2 * j + 1]);
+            value += pe_symbol_address(m, global_at, s->relocs[2 * (size_t)j + 1]);
             memcpy(at, &value, sizeof value);
         }
     }

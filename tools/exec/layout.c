@@ -4,7 +4,8 @@
 
 uint64_t pe_sym_size(const pg_ptx_sym *s)
 {
-    uint64_t elem = (pe_type_bits((pg_ptx_type)s->type) + 7) / 8 * (s->vec > 1 ? s->vec : 1u);
+    uint64_t elem = (pe_type_bits((pg_ptx_type)s->type) + 7) / 8;
+    elem *= s->vec > 1 ? s->vec : 1u;
     return s->is_array ? s->n_elems * elem : elem;
 }
 
@@ -35,13 +36,14 @@ static bool place_variables(ptxexec_module *m, pg_ptx_space space, uint64_t star
         uint64_t size = pe_sym_size(s);
         at = align_up(at, pe_sym_align(s));
         m->sym_at[k] = at;
-        if (size > limit || at + size > limit) {
+        uint64_t end = at + size;
+        if (size > limit || end > limit) {
             (void)pg_diag_add(&m->diags, PG_D_EXEC_NO_MEMORY, s->loc,
                               space == PG_PTX_SP_CONST ? ".const variables" : ".global variables",
-                              (unsigned long long)(at + size), (unsigned long long)limit);
+                              (unsigned long long)end, (unsigned long long)limit);
             return false;
         }
-        at += size;
+        at = end;
     }
     *out_size = (uint32_t)at;
     return true;
@@ -114,7 +116,7 @@ void pe_layout_module(ptxexec_module *m)
         m->sym_at[k] = UINT64_MAX;
     }
     if (!place_variables(m, PG_PTX_SP_GLOBAL, 0, UINT64_C(1) << 30, &m->image_size) ||
-        !place_variables(m, PG_PTX_SP_CONST, PE_CONST_START, 640 * 1024, &m->const_size)) {
+        !place_variables(m, PG_PTX_SP_CONST, PE_CONST_START, UINT64_C(655360), &m->const_size)) {
         return;
     }
     m->image = PG_NEWS(&m->arena, uint8_t, (size_t)m->image_size + 1);

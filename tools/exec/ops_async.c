@@ -24,11 +24,12 @@ static bool source_sizes(pe_warp *w, const pe_inst *i, uint32_t mask, uint8_t ou
                                         "the source size")) {
         return false;
     }
-    pe_foreach_lane(l, mask)
+    pg_foreach_lane(l, mask)
     {
         uint32_t n = i->c != PE_NONE ? pe_src32(w, i->c)[l] : i->size;
         if (n > i->size) {
-            pe_fault_at(w, i, PTXEXEC_F_OUT_OF_BOUNDS, 1u << l, 0, n,
+            pe_fault_at(w, i, PTXEXEC_F_OUT_OF_BOUNDS,
+                        (pe_place){.lanes = 1u << l, .address = 0, .size = n},
                         "a source of %u bytes for a copy of %u", n, (uint32_t)i->size);
             return false;
         }
@@ -43,13 +44,14 @@ static bool find_places(pe_warp *w, const pe_inst *i, uint32_t mask, pe_copy *c)
     const copy_ext *x = i->ext;
     pe_inst source = *i; /* the same place in the text, seen as a global access */
     source.space = PG_PTX_SP_GLOBAL;
+    source.size = 1; /* its first and last byte tell all */
     const uint64_t *to = pe_src64(w, i->a);
     const uint64_t *from = pe_src64(w, i->b);
-    pe_foreach_lane(l, mask)
+    pg_foreach_lane(l, mask)
     {
         uint64_t at = to[l] + (uint64_t)i->imm;
         c->offset[l] = (uint32_t)at;
-        c->to[l] = pe_resolve(w, i, l, at, i->size, true, &c->to_poison[l]);
+        c->to[l] = pe_resolve(w, i, l, at, true, &c->to_poison[l]);
         if (c->to[l] == NULL) {
             return false;
         }
@@ -58,16 +60,17 @@ static bool find_places(pe_warp *w, const pe_inst *i, uint32_t mask, pe_copy *c)
         }
         uint64_t want = from[l] + (uint64_t)x->source_imm;
         if ((want & (i->size - 1u)) != 0) {
-            pe_fault_at(w, i, PTXEXEC_F_MISALIGNED, 1u << l, want, i->size,
+            pe_fault_at(w, i, PTXEXEC_F_MISALIGNED,
+                        (pe_place){.lanes = 1u << l, .address = want, .size = i->size},
                         "the source 0x%llx is not a multiple of %u", (unsigned long long)want,
                         (uint32_t)i->size);
             return false;
         }
         uint8_t *poison = NULL;
         uint64_t last = want + c->n_source[l] - 1u;
-        c->from[l] = pe_resolve(w, &source, l, want, 1, false, &poison);
+        c->from[l] = pe_resolve(w, &source, l, want, false, &poison);
         c->from_poison[l] = poison;
-        if (c->from[l] == NULL || pe_resolve(w, &source, l, last, 1, false, &poison) == NULL) {
+        if (c->from[l] == NULL || pe_resolve(w, &source, l, last, false, &poison) == NULL) {
             return false;
         }
     }
@@ -78,7 +81,7 @@ static void note(pe_warp *w, const pe_inst *i, uint32_t mask, const pe_copy *c)
 {
     const copy_ext *x = i->ext;
     uint32_t reading = 0;
-    pe_foreach_lane(l, mask)
+    pg_foreach_lane(l, mask)
     {
         reading |= c->n_source[l] != 0 ? 1u << l : 0;
     }
@@ -127,7 +130,7 @@ static void cp_async(pe_warp *w, const pe_inst *i, uint32_t mask)
     while (mask != 0 && !w->cta->is_failed) {
         uint32_t group = w->n_commits[pe_first(mask)];
         uint32_t same = 0;
-        pe_foreach_lane(l, mask)
+        pg_foreach_lane(l, mask)
         {
             same |= w->n_commits[l] == group ? 1u << l : 0;
         }
@@ -139,7 +142,7 @@ static void cp_async(pe_warp *w, const pe_inst *i, uint32_t mask)
 static void commit_group(pe_warp *w, const pe_inst *i, uint32_t mask)
 {
     (void)i;
-    pe_foreach_lane(l, mask)
+    pg_foreach_lane(l, mask)
     {
         w->n_commits[l]++;
     }
@@ -149,7 +152,7 @@ static void commit_group(pe_warp *w, const pe_inst *i, uint32_t mask)
 static void wait_group(pe_warp *w, const pe_inst *i, uint32_t mask)
 {
     uint32_t first_open[PE_LANES] = {0};
-    pe_foreach_lane(l, mask)
+    pg_foreach_lane(l, mask)
     {
         uint32_t n = w->n_commits[l];
         first_open[l] = i->imm < 0 ? n + 1 : (uint64_t)i->imm < n ? n - (uint32_t)i->imm : 0;

@@ -8,7 +8,7 @@
 static void leave(pe_warp *w, uint32_t mask, uint32_t pc)
 {
     pe_lane there = {pc, w->depth, w->base32, w->base64, w->basep};
-    pe_foreach_lane(l, mask)
+    pg_foreach_lane(l, mask)
     {
         w->lane[l] = there;
     }
@@ -27,7 +27,8 @@ static void bra(pe_warp *w, const pe_inst *i, uint32_t mask)
 
 static void add_fixup(pe_dec *d, const pg_ptx_opnd *o, uint32_t *where)
 {
-    pe_fixup x = {.pc = d->m->code.n, .label = o->id, .where = where, .loc = d->s->loc};
+    pe_fixup x = {.pc = d->m->code.n, .label = o->id, .loc = d->s->loc};
+    x.where = where;
     (void)pg_vec_push(&d->m->arena, &d->fixups, x);
 }
 
@@ -58,13 +59,13 @@ static void brx(pe_warp *w, const pe_inst *i, uint32_t mask)
     while (mask != 0) {
         uint32_t index = a[pe_first(mask)];
         uint32_t same = 0;
-        pe_foreach_lane(l, mask)
+        pg_foreach_lane(l, mask)
         {
             same |= a[l] == index ? 1u << l : 0;
         }
         if (index >= t->n) {
-            pe_fault_at(w, i, PTXEXEC_F_BAD_CALL, same, 0, 0, "index %u of %u targets", index,
-                        t->n);
+            pe_fault_at(w, i, PTXEXEC_F_BAD_CALL, (pe_place){.lanes = same},
+                        "index %u of %u targets", index, t->n);
             return;
         }
         if (same == w->active) {
@@ -249,14 +250,14 @@ static void enter(pe_warp *w, const pe_inst *i, uint32_t mask, const pe_call *ca
     uint32_t most_local = 0;
     frame from = {w->base32, w->base64, w->basep, 0};
     frame to = {w->base32 + caller->n32, w->base64 + caller->n64, w->basep + caller->np, 0};
-    pe_foreach_lane(l, mask)
+    pg_foreach_lane(l, mask)
     {
         uint32_t align = callee->local_align;
         uint32_t top = ((w->local_top[l] + align - 1) & ~(align - 1)) + callee->local_size;
         most_local = top > most_local ? top : most_local;
     }
     if (w->depth + 1 >= PE_MAX_DEPTH || most_local > PE_LOCAL_MAX) {
-        pe_fault_at(w, i, PTXEXEC_F_STACK, mask, 0, 0,
+        pe_fault_at(w, i, PTXEXEC_F_STACK, (pe_place){.lanes = mask},
                     "%u calls deep with %u bytes of local memory", w->depth + 1, most_local);
         return;
     }
@@ -267,7 +268,7 @@ static void enter(pe_warp *w, const pe_inst *i, uint32_t mask, const pe_call *ca
         return;
     }
     clean_frame(w, callee, &to, mask);
-    pe_foreach_lane(l, mask)
+    pg_foreach_lane(l, mask)
     {
         uint32_t align = callee->local_align;
         from.local_base = w->local_base[l];
@@ -311,7 +312,7 @@ static void call_indirect(pe_warp *w, const pe_inst *i, uint32_t mask)
     while (mask != 0 && !w->cta->is_failed) {
         uint64_t address = a[pe_first(mask)];
         uint32_t same = 0;
-        pe_foreach_lane(l, mask)
+        pg_foreach_lane(l, mask)
         {
             same |= a[l] == address ? 1u << l : 0;
         }
@@ -319,7 +320,7 @@ static void call_indirect(pe_warp *w, const pe_inst *i, uint32_t mask)
         const pe_func *f = index < m->funcs.n && address % 16 == 0 ? m->funcs.at[index] : NULL;
         if (f == NULL || f->entry_pc == UINT32_MAX || f->is_entry || f->n_params != call->n_args ||
             f->n_returns != call->n_rets) {
-            pe_fault_at(w, i, PTXEXEC_F_BAD_CALL, same, address, 0,
+            pe_fault_at(w, i, PTXEXEC_F_BAD_CALL, (pe_place){.lanes = same, .address = address},
                         "0x%llx is not a function with %u parameters and %u results",
                         (unsigned long long)address, call->n_args, call->n_rets);
             return;
@@ -407,7 +408,7 @@ static void ret(pe_warp *w, const pe_inst *i, uint32_t mask)
     }
     const pe_func *f = w->func[pe_first(mask)];
     frame from = {w->base32, w->base64, w->basep, 0};
-    pe_foreach_lane(l, mask)
+    pg_foreach_lane(l, mask)
     {
         const pe_return *r = &w->returns[(size_t)(w->depth - 1) * PE_LANES + l];
         frame to = {r->base32, r->base64, r->basep, r->local_base};
@@ -432,7 +433,7 @@ static void do_exit(pe_warp *w, const pe_inst *i, uint32_t mask)
 
 static void trap(pe_warp *w, const pe_inst *i, uint32_t mask)
 {
-    pe_fault_at(w, i, PTXEXEC_F_TRAP, mask, 0, 0, "the kernel executed trap");
+    pe_fault_at(w, i, PTXEXEC_F_TRAP, (pe_place){.lanes = mask}, "the kernel executed trap");
 }
 
 void pe_dec_ret(pe_dec *d)

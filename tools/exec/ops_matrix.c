@@ -19,7 +19,7 @@ static bool has_whole_warp(pe_warp *w, const pe_inst *i, uint32_t mask)
     if (mask == PE_ALL) {
         return true;
     }
-    pe_fault_at(w, i, PTXEXEC_F_DIVERGED, mask, 0, 0,
+    pe_fault_at(w, i, PTXEXEC_F_DIVERGED, (pe_place){.lanes = mask},
                 "this takes all 32 lanes of a warp; the lanes here are %08x", mask);
     return false;
 }
@@ -39,15 +39,18 @@ static bool find_rows(pe_warp *w, const pe_inst *i, bool is_write, rows *out)
                         .space = i->space,
                         .kind = is_write ? PE_T_WRITE : PE_T_READ};
     pe_note(w, i, lanes, &t);
+    pe_inst row = *i; /* an access to one row */
+    row.n = 1;
     for (uint32_t l = 0; l < i->n * (uint32_t)ROWS && !w->cta->is_failed; l++) {
         uint64_t address = at[l] + (uint64_t)i->imm;
         uint64_t within = 0;
         if (i->space == PG_PTX_SP_NONE && pe_window_of(address, &within) != PG_PTX_SP_SHARED) {
-            pe_fault_at(w, i, PTXEXEC_F_WRONG_SPACE, 1u << l, address, ROW_SIZE,
+            pe_fault_at(w, i, PTXEXEC_F_WRONG_SPACE,
+                        (pe_place){.lanes = 1u << l, .address = address, .size = ROW_SIZE},
                         "the row at 0x%llx is not in shared memory", (unsigned long long)address);
             return false;
         }
-        out->data[l] = pe_resolve(w, i, l, address, ROW_SIZE, is_write, &out->poison[l]);
+        out->data[l] = pe_resolve(w, &row, l, address, is_write, &out->poison[l]);
     }
     return !w->cta->is_failed;
 }

@@ -15,8 +15,9 @@ typedef struct elements {
 
 /* The common case inline: the array that the warp touched last, or shared memory. */
 static inline uint8_t *reach(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t address,
-                             uint32_t size, bool is_write, uint8_t **poison)
+                             bool is_write, uint8_t **poison)
 {
+    uint32_t size = (uint32_t)i->size * i->n;
     const pe_region *r = i->space == PG_PTX_SP_SHARED ? &w->cta->shared : w->hit;
     if (r != NULL && (i->space == PG_PTX_SP_SHARED || i->space == PG_PTX_SP_GLOBAL ||
                       i->space == PG_PTX_SP_NONE)) {
@@ -26,7 +27,7 @@ static inline uint8_t *reach(pe_warp *w, const pe_inst *i, uint32_t lane, uint64
             return r->data + off;
         }
     }
-    return pe_resolve(w, i, lane, address, size, is_write, poison);
+    return pe_resolve(w, i, lane, address, is_write, poison);
 }
 
 static inline bool any_poison(const uint8_t *p, uint32_t size)
@@ -85,7 +86,7 @@ static inline void write_bytes(uint8_t *p, uint64_t x, uint32_t size)
 static uint64_t widen(uint64_t x, const pe_inst *i, uint32_t bits)
 {
     if ((i->op & 1) != 0 && i->size < 8) {
-        uint64_t sign = UINT64_C(1) << (i->size * 8 - 1);
+        uint64_t sign = UINT64_C(1) << ((i->size * 8u - 1u) & 63u);
         x = (x ^ sign) - sign;
     }
     return bits == 16 ? x & 0xFFFFu : x;
@@ -126,14 +127,13 @@ static void ld(pe_warp *w, const pe_inst *i, uint32_t mask)
 {
     const elements *e = i->ext;
     uint64_t a[PE_LANES];
-    uint32_t total = (uint32_t)i->size * i->n;
     if (!begin_access(w, i, mask, PE_T_READ, a)) {
         return;
     }
-    pe_foreach_lane(l, mask)
+    pg_foreach_lane(l, mask)
     {
         uint8_t *poison = NULL;
-        const uint8_t *p = reach(w, i, l, a[l] + (uint64_t)i->imm, total, false, &poison);
+        const uint8_t *p = reach(w, i, l, a[l] + (uint64_t)i->imm, false, &poison);
         if (p == NULL) {
             return;
         }
@@ -154,10 +154,10 @@ static void ld_word(pe_warp *w, const pe_inst *i, uint32_t mask)
     if (!begin_access(w, i, mask, PE_T_READ, a)) {
         return;
     }
-    pe_foreach_lane(l, mask)
+    pg_foreach_lane(l, mask)
     {
         uint8_t *poison = NULL;
-        const uint8_t *p = reach(w, i, l, a[l] + (uint64_t)i->imm, 4, false, &poison);
+        const uint8_t *p = reach(w, i, l, a[l] + (uint64_t)i->imm, false, &poison);
         if (p == NULL) {
             return;
         }
@@ -198,14 +198,13 @@ static void st(pe_warp *w, const pe_inst *i, uint32_t mask)
 {
     const elements *e = i->ext;
     uint64_t a[PE_LANES];
-    uint32_t total = (uint32_t)i->size * i->n;
     if (!begin_access(w, i, mask, PE_T_WRITE, a)) {
         return;
     }
-    pe_foreach_lane(l, mask)
+    pg_foreach_lane(l, mask)
     {
         uint8_t *poison = NULL;
-        uint8_t *p = reach(w, i, l, a[l] + (uint64_t)i->imm, total, true, &poison);
+        uint8_t *p = reach(w, i, l, a[l] + (uint64_t)i->imm, true, &poison);
         if (p == NULL) {
             return;
         }
@@ -227,10 +226,10 @@ static void st_word(pe_warp *w, const pe_inst *i, uint32_t mask)
     if (!begin_access(w, i, mask, PE_T_WRITE, a)) {
         return;
     }
-    pe_foreach_lane(l, mask)
+    pg_foreach_lane(l, mask)
     {
         uint8_t *poison = NULL;
-        uint8_t *p = reach(w, i, l, a[l] + (uint64_t)i->imm, 4, true, &poison);
+        uint8_t *p = reach(w, i, l, a[l] + (uint64_t)i->imm, true, &poison);
         if (p == NULL) {
             return;
         }
@@ -327,14 +326,15 @@ static bool settle_param(pe_dec *d, uint32_t k)
         return false;
     }
     int64_t at = base->imm + o->imm + d->param_at[base->id];
-    if (at < 0 || at + d->i.size * d->i.n > d->f->param_size) {
+    if (at < 0 || at + (int64_t)d->i.size * d->i.n > d->f->param_size) {
         return false; /* the access itself will say so */
     }
     d->i.imm = at;
     return true;
 }
 
-static bool take_access(pe_dec *d, uint32_t data, uint32_t address)
+/* `data`: index of the operand that holds the values */
+static bool take_access(pe_dec *d, uint32_t data)
 {
     d->i.space = pe_take_space(d);
     pe_take_order(d, d->i.space);
@@ -347,13 +347,12 @@ static bool take_access(pe_dec *d, uint32_t data, uint32_t address)
     }
     d->i.size = (uint8_t)(bits / 8);
     d->i.op = pe_type_is_signed(t) ? 1 : 0;
-    (void)address;
     return take_elements(d, data, bits, data == 0);
 }
 
 void pe_dec_ld(pe_dec *d)
 {
-    if (!take_access(d, 0, 1)) {
+    if (!take_access(d, 0)) {
         return;
     }
     if (settle_param(d, 1)) {
@@ -368,7 +367,7 @@ void pe_dec_ld(pe_dec *d)
 
 void pe_dec_st(pe_dec *d)
 {
-    if (!take_access(d, 1, 0)) {
+    if (!take_access(d, 1)) {
         return;
     }
     (void)settle_param(d, 0);

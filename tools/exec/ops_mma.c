@@ -185,7 +185,7 @@ static stains find_poison(const pe_warp *w, const mma *x)
     for (uint32_t j = 0; j < x->n_a; j++) {
         uint32_t q = lane_poison(w, x, x->a[j]);
         s.any |= q;
-        pe_foreach_lane(l, q)
+        pg_foreach_lane(l, q)
         {
             s.rows |= 1u << a_row(x, l, j);
         }
@@ -193,7 +193,7 @@ static stains find_poison(const pe_warp *w, const mma *x)
     for (uint32_t j = 0; j < x->n_b; j++) {
         uint32_t q = lane_poison(w, x, x->b[j]);
         s.any |= q;
-        pe_foreach_lane(l, q)
+        pg_foreach_lane(l, q)
         {
             s.cols |= 1u << (l / 4);
         }
@@ -275,7 +275,7 @@ static bool has_whole_warp(pe_warp *w, const pe_inst *i, uint32_t mask)
     if (mask == PE_ALL) {
         return true;
     }
-    pe_fault_at(w, i, PTXEXEC_F_DIVERGED, mask, 0, 0,
+    pe_fault_at(w, i, PTXEXEC_F_DIVERGED, (pe_place){.lanes = mask},
                 "this takes all 32 lanes of a warp; the lanes here are %08x", mask);
     return false;
 }

@@ -21,14 +21,14 @@ enum { SHFL_UP = 1, SHFL_DOWN, SHFL_BFLY, SHFL_IDX };
 
 static void shfl_results(pe_warp *w, const pe_inst *i, uint32_t set, pe_met *out)
 {
-    pe_foreach_lane(l, set)
+    pg_foreach_lane(l, set)
     {
         uint32_t b = w->wait_val[l][1] & 31u;
         uint32_t seg = w->wait_val[l][2] >> 8 & 31u;
         uint32_t clamp = w->wait_val[l][2] & 31u;
         uint32_t most = (l & seg) | (clamp & ~seg);
         uint32_t least = l & seg;
-        uint32_t j = l;
+        uint32_t j;
         bool is_in = false;
         switch (i->op) {
         case SHFL_UP:
@@ -65,7 +65,7 @@ static void vote_results(const pe_warp *w, const pe_inst *i, uint32_t set, pe_me
 {
     uint32_t yes = 0;
     bool is_bad = false;
-    pe_foreach_lane(l, set)
+    pg_foreach_lane(l, set)
     {
         yes |= (w->wait_val[l][0] & 1u) << l;
         is_bad = is_bad || w->wait_poison[l] != 0;
@@ -81,7 +81,7 @@ static void vote_results(const pe_warp *w, const pe_inst *i, uint32_t set, pe_me
 static void match_results(const pe_warp *w, const pe_inst *i, uint32_t set, pe_met *out)
 {
     bool is_all = true;
-    pe_foreach_lane(l, set)
+    pg_foreach_lane(l, set)
     {
         uint32_t same = 0;
         for (uint32_t k = 0; k < PE_LANES; k++) {
@@ -118,7 +118,7 @@ static void redux_results(const pe_warp *w, const pe_inst *i, uint32_t set, pe_m
     uint32_t first = pe_first(set);
     uint32_t r = w->wait_val[first][0];
     bool is_bad = w->wait_poison[first] != 0;
-    pe_foreach_lane(l, set & ~(1u << first))
+    pg_foreach_lane(l, set & ~(1u << first))
     {
         r = fold(i->op, i->n != 0, r, w->wait_val[l][0]);
         is_bad = is_bad || w->wait_poison[l] != 0;
@@ -129,9 +129,8 @@ static void redux_results(const pe_warp *w, const pe_inst *i, uint32_t set, pe_m
     out->poison = is_bad ? PE_ALL : 0;
 }
 
-bool pe_sync_results(pe_warp *w, const pe_inst *i, uint32_t set, uint32_t members, pe_met *out)
+void pe_sync_results(pe_warp *w, const pe_inst *i, uint32_t set, pe_met *out)
 {
-    (void)members;
     memset(out, 0, sizeof *out);
     if (w->cta->races != NULL) {
         pe_race_meet(w, set, i->type == M_WARP_BAR);
@@ -151,7 +150,6 @@ bool pe_sync_results(pe_warp *w, const pe_inst *i, uint32_t set, uint32_t member
         break;
     default: break;
     }
-    return true;
 }
 
 /* Operands at arrival: a the value (32 bits, or 64 where size is 8, or a predicate where size is
@@ -170,7 +168,7 @@ static void arrive(pe_warp *w, const pe_inst *i, uint32_t mask)
                                   PTXEXEC_F_POISON_SYNC, "the lane to read from")) {
         return;
     }
-    pe_foreach_lane(l, mask)
+    pg_foreach_lane(l, mask)
     {
         w->wait_mask[l] = members[l];
         w->wait_val[l][1] = b != NULL ? b[l] : 0;
@@ -325,7 +323,7 @@ static void bar(pe_warp *w, const pe_inst *i, uint32_t mask)
     while (mask != 0 && !w->cta->is_failed) {
         uint32_t lane = pe_first(mask);
         uint32_t same = 0;
-        pe_foreach_lane(l, mask)
+        pg_foreach_lane(l, mask)
         {
             bool is_same = id[l] == id[lane] && (count == NULL || count[l] == count[lane]);
             same |= is_same ? 1u << l : 0;
@@ -333,7 +331,7 @@ static void bar(pe_warp *w, const pe_inst *i, uint32_t mask)
         a.id = id[lane];
         a.expected = count != NULL ? count[lane] : 0;
         if (count != NULL && (a.expected == 0 || a.expected % PE_LANES != 0)) {
-            pe_fault_at(w, i, PTXEXEC_F_BARRIER, same, 0, 0,
+            pe_fault_at(w, i, PTXEXEC_F_BARRIER, (pe_place){.lanes = same},
                         "a count of %u threads is not a positive multiple of the warp size",
                         a.expected);
             return;

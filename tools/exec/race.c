@@ -118,7 +118,7 @@ static uint32_t unordered_reader(const doing *d, uint32_t warp, const read_mark 
         d->seen->at[d->r->n_threads + warp] >= m->clock) {
         return PE_LANES;
     }
-    pe_foreach_lane(l, m->lanes)
+    pg_foreach_lane(l, m->lanes)
     {
         if (!knows(d, warp * PE_LANES + l, m->clock)) {
             return l;
@@ -249,7 +249,7 @@ void pe_race_touch(pe_warp *w, const pe_inst *i, uint32_t mask, const pe_touch *
     }
     r->serial++;
     (void)pe_gshadow_now(w->cta->launch);
-    pe_foreach_lane(l, mask)
+    pg_foreach_lane(l, mask)
     {
         uint64_t address = t->at[l] + (uint64_t)t->imm;
         uint64_t within = address;
@@ -283,7 +283,7 @@ void pe_race_touch(pe_warp *w, const pe_inst *i, uint32_t mask, const pe_touch *
 void pe_race_settle(pe_warp *w, const pe_copy *copy)
 {
     pe_races *r = w->cta->races;
-    pe_foreach_lane(l, copy->lanes)
+    pg_foreach_lane(l, copy->lanes)
     {
         uint32_t tid = w->index * PE_LANES + l;
         uint32_t at = copy->offset[l];
@@ -376,7 +376,9 @@ void pe_race_report(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t generi
         cta->worker->is_oom = true;
         cta->is_failed = true;
     } else {
-        pe_fault_at(w, i, PTXEXEC_F_RACE, 1u << lane, generic, size, "%s", text.ptr);
+        pe_fault_at(w, i, PTXEXEC_F_RACE,
+                    (pe_place){.lanes = 1u << lane, .address = generic, .size = size}, "%s",
+                    text.ptr);
     }
     pg_strbuf_fini(&text);
     if (cta->n_faults > n) {

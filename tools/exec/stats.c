@@ -15,7 +15,7 @@ static uint32_t passes_of(const uint64_t *at, uint32_t lanes, uint32_t size)
     uint32_t n = 0;
     uint32_t load[N_BANKS] = {0};
     uint32_t most = 0;
-    pe_foreach_lane(l, lanes)
+    pg_foreach_lane(l, lanes)
     {
         for (uint64_t word = at[l] / 4; word <= (at[l] + size - 1) / 4 && n < MAX_WORDS; word++) {
             bool is_known = false;
@@ -50,7 +50,7 @@ static void count_global(pe_line *line, const uint64_t *at, uint32_t mask, uint3
 {
     uint64_t sectors[PE_LANES * 2];
     uint32_t n = 0;
-    pe_foreach_lane(l, mask)
+    pg_foreach_lane(l, mask)
     {
         for (uint64_t s = at[l] / 32; s <= (at[l] + size - 1) / 32 && n < PE_LANES * 2; s++) {
             bool is_known = false;
@@ -72,7 +72,7 @@ void pe_count_touch(pe_warp *w, const pe_inst *i, uint32_t mask, const pe_touch 
     uint64_t at[PE_LANES];
     uint32_t shared = 0;
     uint32_t global = 0;
-    pe_foreach_lane(l, mask)
+    pg_foreach_lane(l, mask)
     {
         at[l] = t->at[l] + (uint64_t)t->imm;
         uint32_t space = t->space;

@@ -9,7 +9,7 @@
 static uint32_t lanes_that_wait(const pe_warp *w, pe_wait why)
 {
     uint32_t lanes = 0;
-    pe_foreach_lane(l, w->live)
+    pg_foreach_lane(l, w->live)
     {
         lanes |= w->wait[l] == (uint8_t)why ? 1u << l : 0;
     }
@@ -34,7 +34,7 @@ static void recheck_aligned(pe_warp *w)
     }
     while (lanes != 0) {
         group = pe_group_of(w, pe_first(lanes), lanes);
-        pe_fault_at(w, inst_of(w, pe_first(group)), PTXEXEC_F_DIVERGED, group, 0, 0,
+        pe_fault_at(w, inst_of(w, pe_first(group)), PTXEXEC_F_DIVERGED, (pe_place){.lanes = group},
                     "lanes %08x of the warp are here alone; live lanes are %08x", group, w->live);
         lanes &= ~group;
     }
@@ -46,7 +46,7 @@ static void recheck_aligned(pe_warp *w)
 /* Results go to each lane's own frame: the lanes may have come by different ways. */
 static void deliver(pe_warp *w, uint32_t set, const pe_met *met)
 {
-    pe_foreach_lane(l, set)
+    pg_foreach_lane(l, set)
     {
         const pe_inst *i = inst_of(w, l);
         const pe_lane *a = &w->lane[l];
@@ -71,7 +71,7 @@ static void meet(pe_warp *w, uint32_t lane)
 {
     uint32_t members = w->wait_mask[lane];
     uint32_t set = 0;
-    pe_foreach_lane(l, w->live)
+    pg_foreach_lane(l, w->live)
     {
         if (w->wait[l] == PE_W_SYNC && w->wait_key[l] == w->wait_key[lane] &&
             w->wait_mask[l] == members) {
@@ -82,10 +82,9 @@ static void meet(pe_warp *w, uint32_t lane)
         return;
     }
     pe_met met;
-    if (pe_sync_results(w, inst_of(w, lane), set, members, &met)) {
-        deliver(w, set, &met);
-        pe_lanes_wake(w, set, true);
-    }
+    pe_sync_results(w, inst_of(w, lane), set, &met);
+    deliver(w, set, &met);
+    pe_lanes_wake(w, set, true);
 }
 
 static void recheck_sync(pe_warp *w)
@@ -101,10 +100,10 @@ void pe_sync_arrive(pe_warp *w, const pe_inst *i, uint32_t mask)
 {
     uint32_t members = w->wait_mask[pe_first(mask)];
     bool is_uniform = true;
-    pe_foreach_lane(l, mask)
+    pg_foreach_lane(l, mask)
     {
         if ((w->wait_mask[l] >> l & 1u) == 0) {
-            pe_fault_at(w, i, PTXEXEC_F_MEMBER_MASK, 1u << l, 0, 0,
+            pe_fault_at(w, i, PTXEXEC_F_MEMBER_MASK, (pe_place){.lanes = 1u << l},
                         "lane %u executes this with the member mask 0x%08x, which does not name it",
                         l, w->wait_mask[l]);
             return;
@@ -113,9 +112,7 @@ void pe_sync_arrive(pe_warp *w, const pe_inst *i, uint32_t mask)
     }
     if (is_uniform && (members & w->live & ~mask) == 0) {
         pe_met met;
-        if (!pe_sync_results(w, i, mask, members, &met)) {
-            return;
-        }
+        pe_sync_results(w, i, mask, &met);
         if (i->d != PE_NONE) {
             pe_put32(w, i->d, met.val, mask, met.poison);
         }
@@ -125,7 +122,7 @@ void pe_sync_arrive(pe_warp *w, const pe_inst *i, uint32_t mask)
         return;
     }
     uint32_t key = w->cta->launch->m->srcs.at[i->src].opcode;
-    pe_foreach_lane(l, mask)
+    pg_foreach_lane(l, mask)
     {
         w->wait_key[l] = key;
     }
@@ -153,7 +150,7 @@ static void release(pe_cta *cta, uint32_t id)
     for (uint32_t k = 0; k < cta->n_warps; k++) {
         pe_warp *w = &cta->warps[k];
         uint32_t set = 0;
-        pe_foreach_lane(l, w->live)
+        pg_foreach_lane(l, w->live)
         {
             set |= w->wait[l] == PE_W_BARRIER && w->wait_key[l] == id ? 1u << l : 0;
         }
@@ -186,20 +183,20 @@ void pe_bar_arrive(pe_warp *w, const pe_inst *i, uint32_t mask, const pe_bar_arr
 {
     pe_cta *cta = w->cta;
     if (a->id >= PE_N_BARRIERS) {
-        pe_fault_at(w, i, PTXEXEC_F_BARRIER, mask, 0, 0, "barrier %u: a CTA has barriers 0 to 15",
-                    a->id);
+        pe_fault_at(w, i, PTXEXEC_F_BARRIER, (pe_place){.lanes = mask},
+                    "barrier %u: a CTA has barriers 0 to 15", a->id);
         return;
     }
     pe_barrier *b = &cta->barrier[a->id];
     if (b->is_open && (b->expected != a->expected || b->kind != a->kind)) {
-        pe_fault_at(w, i, PTXEXEC_F_BARRIER, mask, 0, 0,
+        pe_fault_at(w, i, PTXEXEC_F_BARRIER, (pe_place){.lanes = mask},
                     "barrier %u is used here for %u threads%s, by threads before for %u (0: all)",
                     a->id, a->expected, b->kind != a->kind ? " and another operation" : "",
                     b->expected);
         return;
     }
     if ((b->who[w->index] & mask) != 0) {
-        pe_fault_at(w, i, PTXEXEC_F_BARRIER, b->who[w->index] & mask, 0, 0,
+        pe_fault_at(w, i, PTXEXEC_F_BARRIER, (pe_place){.lanes = b->who[w->index] & mask},
                     "barrier %u: these lanes arrived already, and the barrier is not complete: "
                     "%u of %u threads are there",
                     a->id, b->arrived, b->expected != 0 ? b->expected : cta->n_live);
@@ -218,13 +215,13 @@ void pe_bar_arrive(pe_warp *w, const pe_inst *i, uint32_t mask, const pe_bar_arr
     b->kind = a->kind;
     b->who[w->index] |= mask;
     if (b->expected != 0 && b->arrived > b->expected) {
-        pe_fault_at(w, i, PTXEXEC_F_BARRIER, mask, 0, 0,
+        pe_fault_at(w, i, PTXEXEC_F_BARRIER, (pe_place){.lanes = mask},
                     "barrier %u: %u threads arrived, %u were expected", a->id, b->arrived,
                     b->expected);
         return;
     }
     if (a->is_waiting) {
-        pe_foreach_lane(l, mask)
+        pg_foreach_lane(l, mask)
         {
             w->wait_key[l] = a->id;
         }

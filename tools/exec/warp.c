@@ -13,7 +13,7 @@ enum { PE_TOGETHER = 2000, PE_FAIR_TURN = 200 };
 void pe_lanes_save(pe_warp *w)
 {
     pe_lane now = {w->pc, w->depth, w->base32, w->base64, w->basep};
-    pe_foreach_lane(l, w->active)
+    pg_foreach_lane(l, w->active)
     {
         w->lane[l] = now;
     }
@@ -29,7 +29,7 @@ uint32_t pe_group_of(const pe_warp *w, uint32_t lane, uint32_t among)
 {
     uint32_t group = 0;
     const pe_lane *a = &w->lane[lane];
-    pe_foreach_lane(l, among)
+    pg_foreach_lane(l, among)
     {
         if (w->lane[l].pc == a->pc && is_same_frame(&w->lane[l], a)) {
             group |= 1u << l;
@@ -55,7 +55,7 @@ void pe_lanes_wait(pe_warp *w, const pe_inst *i, uint32_t mask, pe_wait why)
 {
     uint32_t pc = (uint32_t)(i - w->cta->launch->m->code.at);
     pe_lane here = {pc, w->depth, w->base32, w->base64, w->basep};
-    pe_foreach_lane(l, mask)
+    pg_foreach_lane(l, mask)
     {
         w->lane[l] = here;
         w->wait[l] = (uint8_t)why;
@@ -67,7 +67,7 @@ void pe_lanes_wait(pe_warp *w, const pe_inst *i, uint32_t mask, pe_wait why)
 
 void pe_lanes_wake(pe_warp *w, uint32_t mask, bool is_done)
 {
-    pe_foreach_lane(l, mask)
+    pg_foreach_lane(l, mask)
     {
         w->wait[l] = PE_W_NONE;
         w->lane[l].pc += is_done ? 1 : 0;
@@ -80,7 +80,7 @@ void pe_lanes_wake(pe_warp *w, uint32_t mask, bool is_done)
 static uint32_t first_lane(const pe_warp *w, uint32_t among)
 {
     uint32_t best = pe_first(among);
-    pe_foreach_lane(l, among)
+    pg_foreach_lane(l, among)
     {
         const pe_lane *a = &w->lane[l];
         const pe_lane *b = &w->lane[best];
@@ -114,7 +114,7 @@ static void choose_group(pe_warp *w)
     w->basep = a->basep;
     w->active = group;
     w->merge_pc = UINT32_MAX;
-    pe_foreach_lane(l, w->runnable & ~group)
+    pg_foreach_lane(l, w->runnable & ~group)
     {
         if (is_same_frame(&w->lane[l], a) && w->lane[l].pc > a->pc && w->lane[l].pc < w->merge_pc) {
             w->merge_pc = w->lane[l].pc;
@@ -134,6 +134,7 @@ static uint32_t run_group(pe_warp *w, uint32_t budget)
         const pe_inst *i = &code[w->pc++];
         uint32_t mask = w->active;
         n += (i->flags & PE_I_MICRO) == 0;
+        w->n_steps += (i->flags & PE_I_MICRO) == 0; /* the warp's clock */
         if (i->guard != PE_NONE) {
             if ((w->qp[w->basep + i->guard] & mask) != 0) {
                 (void)pe_is_poison(w, i, w->qp[w->basep + i->guard] & mask, PTXEXEC_F_POISON_BRANCH,
@@ -160,7 +161,6 @@ static uint32_t run_group(pe_warp *w, uint32_t budget)
         i->fn(w, i, mask);
     } while (!w->is_stopped && n < budget && w->pc < w->merge_pc);
     pe_lanes_save(w);
-    w->n_steps += n;
     stats->n_steps += n;
     stats->n_lanes += n_lanes;
     return n;
@@ -195,7 +195,7 @@ void pe_warp_run(pe_warp *w, uint32_t budget)
         if (cta->n_steps > cta->launch->o.max_steps && !cta->is_failed && w->live != 0) {
             uint32_t lanes = w->active != 0 ? w->active : w->live;
             const pe_inst *at = &cta->launch->m->code.at[w->lane[pe_first(lanes)].pc];
-            pe_fault_at(w, at, PTXEXEC_F_STEP_LIMIT, lanes, 0, 0,
+            pe_fault_at(w, at, PTXEXEC_F_STEP_LIMIT, (pe_place){.lanes = lanes},
                         "the CTA ran %llu warp instructions, the limit; this warp stands here",
                         (unsigned long long)cta->launch->o.max_steps);
         }

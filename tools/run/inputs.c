@@ -230,6 +230,47 @@ static run_exit fill_random(const maker *k, run_value *v, uint32_t index)
     return RUN_OK;
 }
 
+static run_exit eval_extent(const maker *k, const run_value *v, uint32_t d, uint64_t *out)
+{
+    int64_t extent;
+    if (pg_str_is(v->spec->shape[d], "?")) {
+        if (!v->has_value || v->array.rank != v->spec->rank) {
+            return run_fail(k->msgs, RUN_USAGE, RUN_MSG_ARG_MISSING, k->request->file,
+                            v->spec->name);
+        }
+        *out = v->array.shape[d];
+        return RUN_OK;
+    }
+    run_exit status = run_inputs_eval(k->msgs, k->in, k->request->file, v->spec->name,
+                                      v->spec->shape[d], &extent);
+    if (status == RUN_OK && extent < 0) {
+        return run_fail(k->msgs, RUN_INPUT, RUN_MSG_ARG_EXTENT, k->request->file, (long long)extent,
+                        v->spec->name);
+    }
+    *out = (uint64_t)extent;
+    return status;
+}
+
+/* Arrays travel without gaps between their rows; another layout in memory is refused. */
+static run_exit check_strides(const maker *k, const run_value *v, const run_array *a)
+{
+    uint64_t dense = 1;
+    for (uint32_t d = v->spec->has_strides ? a->rank : 0; d-- > 0;) {
+        int64_t stride;
+        run_exit status = run_inputs_eval(k->msgs, k->in, k->request->file, v->spec->name,
+                                          v->spec->strides[d], &stride);
+        if (status != RUN_OK) {
+            return status;
+        }
+        if ((uint64_t)stride != dense && a->shape[d] > 1) {
+            return run_fail(k->msgs, RUN_TOOL, RUN_MSG_NOT_ON_CPU, k->request->file,
+                            "an array whose strides leave gaps");
+        }
+        dense *= a->shape[d];
+    }
+    return RUN_OK;
+}
+
 static run_exit make_array(const maker *k, run_value *v, uint32_t index)
 {
     run_array want = {.type = v->spec->type, .rank = v->spec->rank};
@@ -239,25 +280,22 @@ static run_exit make_array(const maker *k, run_value *v, uint32_t index)
                                        v->spec->name);
     }
     for (uint32_t d = 0; d < want.rank; d++) {
-        int64_t extent;
-        run_exit status = run_inputs_eval(k->msgs, k->in, k->request->file, v->spec->name,
-                                          v->spec->shape[d], &extent);
+        run_exit status = eval_extent(k, v, d, &want.shape[d]);
         if (status != RUN_OK) {
             return status;
         }
-        if (extent < 0) {
-            return run_fail(k->msgs, RUN_INPUT, RUN_MSG_ARG_EXTENT, k->request->file,
-                            (long long)extent, v->spec->name);
-        }
-        want.shape[d] = (uint64_t)extent;
     }
     if (!run_array_sizes(&want)) {
         return run_fail(k->msgs, RUN_INPUT, RUN_MSG_ARG_EXTENT, k->request->file,
                         (long long)want.shape[0], v->spec->name);
     }
+    run_exit status = check_strides(k, v, &want);
+    if (status != RUN_OK) {
+        return status;
+    }
     if (v->has_value) {
         bool is_same = v->array.rank == want.rank &&
-                       memcmp(v->array.shape, want.shape, sizeof want.shape) == 0;
+                       memcmp(v->array.shape, want.shape, sizeof want.shape[0] * want.rank) == 0;
         return is_same ? RUN_OK : wrong_shape(k, v, &want);
     }
     v->array = want;

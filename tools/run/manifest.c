@@ -61,20 +61,35 @@ static bool read_extents(reader *r, const cJSON *root, const char *key, uint32_t
     return true;
 }
 
-static bool read_shape(reader *r, const cJSON *list, run_arg_spec *arg)
+static bool read_list(reader *r, const cJSON *list, pg_str out[RUN_MAX_DIMS], uint32_t *n_out)
 {
     int n = cJSON_GetArraySize(list);
     if (!cJSON_IsArray(list) || n > RUN_MAX_DIMS) {
         return fail(r, "a shape is no list of up to 8 extents");
     }
-    arg->has_shape = true;
-    arg->rank = (uint32_t)n;
     for (int i = 0; i < n; i++) {
-        if (!read_expr(r, cJSON_GetArrayItem(list, i), &arg->shape[i])) {
+        if (!read_expr(r, cJSON_GetArrayItem(list, i), &out[i])) {
             return false;
         }
     }
+    *n_out = (uint32_t)n;
     return true;
+}
+
+static bool read_shape(reader *r, const cJSON *object, run_arg_spec *arg)
+{
+    const cJSON *shape = cJSON_GetObjectItemCaseSensitive(object, "shape");
+    const cJSON *strides = cJSON_GetObjectItemCaseSensitive(object, "strides");
+    uint32_t n_strides = 0;
+    arg->has_shape = shape != NULL;
+    arg->has_strides = shape != NULL && strides != NULL;
+    if (arg->has_shape && !read_list(r, shape, arg->shape, &arg->rank)) {
+        return false;
+    }
+    if (arg->has_strides && !read_list(r, strides, arg->strides, &n_strides)) {
+        return false;
+    }
+    return !arg->has_strides || n_strides == arg->rank || fail(r, "a stride is missing");
 }
 
 static bool read_arg(reader *r, const cJSON *object, run_arg_spec *arg)
@@ -106,8 +121,7 @@ static bool read_arg(reader *r, const cJSON *object, run_arg_spec *arg)
     }
     arg->is_in = pg_str_is(role, "in") || pg_str_is(role, "inout");
     arg->is_out = pg_str_is(role, "out") || pg_str_is(role, "inout");
-    const cJSON *shape = cJSON_GetObjectItemCaseSensitive(object, "shape");
-    return shape == NULL || read_shape(r, shape, arg);
+    return read_shape(r, object, arg);
 }
 
 static bool read_root(reader *r, const cJSON *root, run_manifest *out)

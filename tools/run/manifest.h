@@ -16,8 +16,10 @@ typedef struct run_arg_spec {
     bool is_in, is_out; /* pointers; neither: no role was given */
     bool has_shape;
     uint32_t rank;
-    pg_str shape[RUN_MAX_DIMS]; /* expressions, outermost first */
-    pg_str of;                  /* tensor maps: the pointer argument */
+    pg_str shape[RUN_MAX_DIMS]; /* expressions, outermost first; "?" is not known before the run */
+    bool has_strides;
+    pg_str strides[RUN_MAX_DIMS]; /* the same, in elements */
+    pg_str of;                    /* tensor maps: the pointer argument */
 } run_arg_spec;
 
 typedef struct run_manifest {

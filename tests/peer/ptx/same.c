@@ -1,5 +1,6 @@
-/* same.c: reads PTX files, checks them against the table, prints them and reads that again: the modules must be
- * the same, and a second print the same text. Prints `N passed, N failed`. Usage: same FILE... */
+/* same.c: reads PTX files, checks them against the table, prints them and reads that again: the
+ * modules must be the same, and a second print the same text. Prints `N passed, N failed`. Usage:
+ * same FILE... */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -23,7 +24,8 @@ static pg_str load(const char *path)
 static void print_diags(const pg_diags *d, const char *path)
 {
     for (uint32_t i = 0; i < d->n; i++) {
-        printf("%s:%u:%u: %s\n", path, d->at[i].loc.line, d->at[i].loc.column, d->at[i].message.ptr);
+        printf("%s:%u:%u: %s\n", path, d->at[i].loc.line, d->at[i].loc.column,
+               d->at[i].message.ptr);
     }
 }
 

@@ -1,5 +1,6 @@
-/* snippets.c: small good and bad pieces of PTX. The checker must say of each what the file says, and, where
- * there is a ptxas, ptxas must say it too. Usage: snippets FILE.  Prints `N passed, N failed`. */
+/* snippets.c: small good and bad pieces of PTX. The checker must say of each what the file says,
+ * and, where there is a ptxas, ptxas must say it too. Usage: snippets FILE.  Prints `N passed, N
+ * failed`. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,6 +91,7 @@ int main(int argc, char **argv)
         n_failed += failed;
     }
     (void)fclose(f);
-    printf("%u of them also asked of ptxas\n%u passed, %u failed\n", n_asked, n - n_failed, n_failed);
+    printf("%u of them also asked of ptxas\n%u passed, %u failed\n", n_asked, n - n_failed,
+           n_failed);
     return n_failed != 0;
 }

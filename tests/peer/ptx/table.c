@@ -1,7 +1,7 @@
-/* table.c: each row of ptx_isa.def before ptxas. For every row, spellings are made from its pattern (each
- * choice and each option at least once) and operands from its operand column; all that need the same target and
- * .version go into one kernel, which ptxas must accept for exactly the least that the table claims.
- * Prints `N passed, N failed`; exits with 77 where there is no ptxas. */
+/* table.c: each row of ptx_isa.def before ptxas. For every row, spellings are made from its pattern
+ * (each choice and each option at least once) and operands from its operand column; all that need
+ * the same target and .version go into one kernel, which ptxas must accept for exactly the least
+ * that the table claims. Prints `N passed, N failed`; exits with 77 where there is no ptxas. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -178,20 +178,13 @@ static uint32_t count_in(pg_str spec, const pg_isa_words *w)
         tc = pg_str_is(s, "16x256b") ? 4 : pg_str_is(s, "16x128b") ? 2 : tc;
     }
     switch (open[1]) {
-    case 'v':
-        return v;
-    case 'x':
-        return open[2] == '*' ? 2 * x : x;
-    case 'N':
-        return open[3] == '2' ? 32 : 16;
-    case 'i':
-        return nd - 2;
-    case 'l':
-        return 4;
-    case 't':
-        return tc * x;
-    default:
-        return (uint32_t)strtoul(open + 1, NULL, 10);
+    case 'v': return v;
+    case 'x': return open[2] == '*' ? 2 * x : x;
+    case 'N': return open[3] == '2' ? 32 : 16;
+    case 'i': return nd - 2;
+    case 'l': return 4;
+    case 't': return tc * x;
+    default: return (uint32_t)strtoul(open + 1, NULL, 10);
     }
 }
 
@@ -258,7 +251,8 @@ static void add_operand(text *t, uint32_t row, const pg_isa_words *w, const pg_i
         bool is_name = n == 1 && spec.ptr[0] >= 'A' && spec.ptr[0] <= 'Z';
         pg_ptx_type type = is_name ? (pg_ptx_type)b->type[spec.ptr[0] - 'A']
                                    : pg_ptx_type_of((pg_str){spec.ptr, n});
-        uint32_t bits = pg_ptx_type_infos[type].bits * (n < spec.len && spec.ptr[n] == '*' ? 2 : 1);
+        uint32_t bits =
+            pg_ptx_type_infos[type].bits * (n < spec.len && spec.ptr[n] == '*' ? 2U : 1U);
         if (bits != pg_ptx_type_infos[type].bits) {
             type = PG_PTX_B64;
         }
@@ -314,7 +308,8 @@ static void add_line(table *t, uint32_t row, const char *modifiers)
     for (uint32_t i = 0; i < specs.n; i++) {
         if (!specs.at[i].is_optional || pg_str_is(specs.at[i].name, "ta")) {
             add(&body, n == 0 ? " " : ", ");
-            add_operand(&body, row, &w, &b, &specs.at[i], specs.at[i].is_written ? 100 : 10 + 20 * n);
+            add_operand(&body, row, &w, &b, &specs.at[i],
+                        specs.at[i].is_written ? 100 : 10 + 20 * n);
             n++;
         }
     }
@@ -374,18 +369,20 @@ static bool is_together(const line *a, const line *b)
 /* Runs the lines of one target and version; marks those that ptxas refuses. False: no ptxas. */
 static bool run_group(table *t, const line *key)
 {
-    static const char head[] = ".version %u.%u\n.target sm_%u%s\n.address_size 64\n"
-                               ".visible .entry k(.param .u64 x)\n{\n"
-                               ".reg .pred %%p<300>;\n.reg .b16 %%h<300>;\n.reg .b32 %%r<300>;\n"
-                               ".reg .b8 %%c<300>;\n.reg .f32 %%f<300>;\n.reg .b64 %%rd<300>;\n.reg .f64 %%fd<300>;\n%s";
+    static const char head[] =
+        ".version %u.%u\n.target sm_%u%s\n.address_size 64\n"
+        ".visible .entry k(.param .u64 x)\n{\n"
+        ".reg .pred %%p<300>;\n.reg .b16 %%h<300>;\n.reg .b32 %%r<300>;\n"
+        ".reg .b8 %%c<300>;\n.reg .f32 %%f<300>;\n.reg .b64 %%rd<300>;\n.reg .f64 %%fd<300>;\n%s";
     size_t room = 1 << 16;
     for (uint32_t i = 0; i < t->n; i++) {
         room += strlen(t->at[i].body) + 8;
     }
     char *ptx = malloc(room);
     uint32_t *owner = calloc(t->n + 64, sizeof *owner);
-    int len = snprintf(ptx, room, head, key->version / 10U, key->version % 10U, (unsigned)key->sm,
-                       key->suffix != 0 ? "a" : "", key->version >= 83 ? ".reg .b128 %rq<300>;\n" : "");
+    int len =
+        snprintf(ptx, room, head, key->version / 10U, key->version % 10U, (unsigned)key->sm,
+                 key->suffix != 0 ? "a" : "", key->version >= 83 ? ".reg .b128 %rq<300>;\n" : "");
     uint32_t n_lines = 0;
     for (int i = 0; i < len; i++) {
         n_lines += ptx[i] == '\n';
