@@ -318,7 +318,7 @@ ptxexec_status ptxexec_launch(ptxexec_device *d, ptxexec_module *m,
         return PTXEXEC_E_MISUSE;
     }
     memcpy(&o, options, options->struct_size);
-    if (o.entry >= m->entries.n) {
+    if (o.entry >= m->entries.n || (uint32_t)o.races > PTXEXEC_RACES_ISA) {
         return PTXEXEC_E_MISUSE;
     }
     o.max_steps = o.max_steps == 0 ? UINT64_C(1) << 32 : o.max_steps;

@@ -131,7 +131,27 @@ static run_exit make_params(session *s, const ptxexec_entry *entry, unsigned cha
     return RUN_OK;
 }
 
-static void print_faults(const session *s)
+/* The other side of a race, with its source line. */
+static void print_other(const session *s, const ptxexec_access *at)
+{
+    pg_strbuf text;
+    pg_strbuf_init(&text, pg_alloc_default());
+    pg_putf(&text, "the other access: CTA %u,%u,%u, thread %u,%u,%u (warp %u, lane %u)", at->cta[0],
+            at->cta[1], at->cta[2], at->thread[0], at->thread[1], at->thread[2], at->warp,
+            at->lane);
+    const run_note note = {
+        .file = s->launch->file,
+        .line = at->line,
+        .column = at->column,
+        .severity = "note",
+        .message = text.is_oom ? "the other access" : text.ptr,
+        .source = s->launch->ptx.ptr,
+    };
+    run_print(s->msgs, &note);
+    pg_strbuf_fini(&text);
+}
+
+static void print_faults(const session *s, uint64_t seed)
 {
     size_t n = ptxexec_report_fault_count(s->report);
     for (size_t i = 0; i < n; i++) {
@@ -139,6 +159,12 @@ static void print_faults(const session *s)
         pg_strbuf text;
         pg_strbuf_init(&text, pg_alloc_default());
         pg_putf(&text, "%s: %s", ptxexec_fault_kind_text(f.kind), f.message);
+        pg_putf(&text, " [CTA %u,%u,%u, thread %u,%u,%u", f.at.cta[0], f.at.cta[1], f.at.cta[2],
+                f.at.thread[0], f.at.thread[1], f.at.thread[2]);
+        if (s->launch->n_seeds > 1) {
+            pg_putf(&text, ", seed %llu", (unsigned long long)seed);
+        }
+        pg_put(&text, "]");
         const run_note note = {
             .file = s->launch->file,
             .line = f.at.line,
@@ -151,6 +177,28 @@ static void print_faults(const session *s)
         };
         run_print(s->msgs, &note);
         pg_strbuf_fini(&text);
+        if (f.has_other != 0) {
+            print_other(s, &f.other);
+        }
+    }
+}
+
+/* Instructions that touch memory: passes over the banks and what conflicts add; sectors. */
+static void print_lines(const session *s)
+{
+    FILE *to = s->msgs->to;
+    size_t n = ptxexec_report_line_count(s->report);
+    if (n > 0) {
+        (void)fprintf(to, "%6s %12s %12s %10s %12s %12s\n", "line", "shared", "wavefronts", "extra",
+                      "global", "sectors");
+    }
+    for (size_t i = 0; i < n; i++) {
+        const ptxexec_line_stats x = ptxexec_report_line(s->report, i);
+        (void)fprintf(to, "%6u %12llu %12llu %10llu %12llu %12llu  %s\n", (unsigned)x.line,
+                      (unsigned long long)x.n_shared_accesses,
+                      (unsigned long long)x.n_shared_wavefronts,
+                      (unsigned long long)x.n_shared_extra, (unsigned long long)x.n_global_accesses,
+                      (unsigned long long)x.n_global_sectors, x.opcode);
     }
 }
 
@@ -161,18 +209,20 @@ static void print_stats(const session *s)
     (void)fprintf(to,
                   "CTAs %llu, warps %llu, warp instructions %llu, lane instructions %llu\n"
                   "global: %llu accesses, %llu sectors of 32 bytes; shared: %llu accesses, %llu "
-                  "wavefronts; %.3f s\n",
+                  "wavefronts, %llu by bank conflicts; %.3f s\n",
                   (unsigned long long)st.n_ctas, (unsigned long long)st.n_warps,
                   (unsigned long long)st.n_steps, (unsigned long long)st.n_lane_instructions,
                   (unsigned long long)st.n_global_accesses, (unsigned long long)st.n_global_sectors,
                   (unsigned long long)st.n_shared_accesses,
-                  (unsigned long long)st.n_shared_wavefronts, st.seconds);
+                  (unsigned long long)st.n_shared_wavefronts, (unsigned long long)st.n_shared_extra,
+                  st.seconds);
     size_t n = ptxexec_report_opcode_count(s->report);
     for (size_t i = 0; i < n && i < MAX_SHOWN_OPCODES; i++) {
         const ptxexec_opcode_count c = ptxexec_report_opcode(s->report, i);
         (void)fprintf(to, "%12llu %14llu  %s\n", (unsigned long long)c.n_steps,
                       (unsigned long long)c.n_lane_instructions, c.opcode);
     }
+    print_lines(s);
 }
 
 static run_exit launch_once(session *s, uint64_t seed, bool is_first)
@@ -219,13 +269,9 @@ static run_exit launch_once(session *s, uint64_t seed, bool is_first)
         const ptxexec_diag d = ptxexec_report_diag(s->report, i);
         print_diag(s, &d);
     }
-    print_faults(s);
+    print_faults(s, seed);
     if (l->has_stats && is_first) {
         print_stats(s);
-    }
-    if (status == PTXEXEC_E_UNSUPPORTED && l->races != RUN_RACES_OFF) {
-        return n == 0 ? run_fail(s->msgs, RUN_TOOL, RUN_MSG_NOT_ON_CPU, l->file, "--races")
-                      : RUN_TOOL;
     }
     if (status != PTXEXEC_OK && status != PTXEXEC_E_FAULT && n == 0) {
         return failed(s, status);
