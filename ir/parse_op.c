@@ -427,7 +427,7 @@ static const char *op_word(const pg_parser *p, uint32_t i)
 static bool is_later(pg_str word)
 {
     static const char *const words[] = {
-        "while",    "mma",      "tma.load",   "tma.store", "reduce",       "scan",   "copy",
+        "while",    "tma.load",   "tma.store", "reduce",       "scan",
         "chan.put", "chan.get", "atomic.add", "mma.sync",  "cluster.sync", "clone",  "slice",
         "fill",     "update",   "matmul",     "gather",    "scatter",      "assert", "break",
         "cp.async", "concat",   "split",      "dot",

@@ -83,6 +83,18 @@ static void check_const(pg_verifier *v, const shapes *s)
     }
 }
 
+/* copy: anything but the encoding stays. */
+static void check_copy(pg_verifier *v, const shapes *s)
+{
+    bool is_good = same_elem(s) && s->in->rank == s->out->rank;
+    for (uint32_t d = 0; is_good && d < s->in->rank; d++) {
+        is_good = s->in->dims[d] == s->out->dims[d];
+    }
+    if (!is_good) {
+        bad_shape(v, s, "the same element and extents; only the encoding may differ");
+    }
+}
+
 static bool is_castable(const pg_type_info *t)
 {
     return pg_elem_infos[t->elem].cls == 'I' || t->elem == PG_F16 || t->elem == PG_BF16 ||
@@ -248,6 +260,7 @@ void pg_verify_special(pg_verifier *v, const pg_inst *i)
     case PG_OP_EXPAND: check_expand(v, &s); break;
     case PG_OP_RESHAPE: check_reshape(v, &s); break;
     case PG_OP_TRANSPOSE: check_transpose(v, &s); break;
+    case PG_OP_COPY: check_copy(v, &s); break;
     case PG_OP_IOTA: check_iota(v, &s); break;
     case PG_OP_CONST: check_const(v, &s); break;
     case PG_OP_CAST:
@@ -261,6 +274,8 @@ void pg_verify_special(pg_verifier *v, const pg_inst *i)
         check_part(v, i);
         break;
     case PG_OP_IF: check_part(v, i); break;
+    case PG_OP_MMA:
+    case PG_OP_UMMA: pg_verify_mma(v, i); break;
     default: break;
     }
     if ((pg_op_infos[i->op].flags & PG_F_SHAPE) != 0 && v->diags->n_errors == n_errors) {
