@@ -3,6 +3,8 @@
 #include "ir/layout.h"
 #include "ir/verify.h"
 
+enum { PIPELINED = 2 }; /* PG_PROP_PIPELINED of sched/pass.h */
+
 typedef struct shapes { /* of the first operand and the first result */
     const pg_inst *i;
     pg_type in_type, out_type;
@@ -272,6 +274,10 @@ void pg_verify_special(pg_verifier *v, const pg_inst *i)
     case PG_OP_FOR:
         check_for(v, &s);
         check_part(v, i);
+        if ((v->props & PIPELINED) != 0 && pg_attr_has(&i->attrs, PG_A_STAGES)) {
+            pg_verify_error(v, PG_D_NOT_PIPELINED, i->loc,
+                            (long long)pg_attr_int(&i->attrs, PG_A_STAGES, 0));
+        }
         break;
     case PG_OP_IF: check_part(v, i); break;
     case PG_OP_MMA:

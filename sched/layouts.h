@@ -40,9 +40,16 @@ bool pg_layouts_can_repeat(pg_layouts *l, const pg_inst *i);
 pg_enc pg_layouts_default(pg_layouts *l, const pg_inst *at, pg_type tile);
 /* Encoding that operand 0 of a shape operation needs so that its result has `enc`. */
 pg_enc pg_layouts_pull(pg_layouts *l, const pg_inst *i, pg_enc enc);
+/* The encoding that gives this tile a layout that was computed, unless that failed with `error`. */
+pg_enc pg_layouts_of_layout(pg_layouts *l, const pg_inst *at, pg_type tile, const pg_layout *layout,
+                            pg_layout_error error);
 pg_str pg_layouts_enc_text(pg_layouts *l, pg_enc e); /* its name in the module */
 /* One line for --explain=layouts. */
 void pg_layouts_explain(pg_layouts *l, const pg_inst *at, const char *format, ...) PG_PRINTF(3, 4);
+
+/* layouts_mma.c: the result of mma, and its operands 0 and 1 for a result in `acc`. */
+pg_enc pg_layouts_accumulator(pg_layouts *l, const pg_inst *mma);
+pg_enc pg_layouts_operand(pg_layouts *l, const pg_inst *mma, uint32_t at, pg_enc acc);
 
 static inline pg_enc pg_layouts_enc_of(const pg_layouts *l, pg_val v)
 {

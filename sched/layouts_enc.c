@@ -111,6 +111,20 @@ static pg_layout_error choose(pg_layouts *l, pg_type tile, uint32_t n_warps, con
     return pg_enc_of_layout(l->types, want, out);
 }
 
+pg_enc pg_layouts_of_layout(pg_layouts *l, const pg_inst *at, pg_type tile, const pg_layout *layout,
+                            pg_layout_error error)
+{
+    pg_enc e = {0};
+    if (error == PG_LAYOUT_OK) {
+        error = choose(l, tile, pg_inst_warps(at), layout, &e);
+    }
+    if (error != PG_LAYOUT_OK) {
+        return no_layout(l, at, tile, error);
+    }
+    (void)pg_layouts_enc_text(l, e);
+    return e;
+}
+
 pg_enc pg_layouts_default(pg_layouts *l, const pg_inst *at, pg_type tile)
 {
     pg_layout layout;

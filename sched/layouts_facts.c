@@ -99,6 +99,11 @@ static void learn_hint(pg_layouts *l, const pg_inst *i)
         }
         return;
     }
+    if (i->op == PG_OP_MMA || i->op == PG_OP_UMMA) {
+        const pg_enc own = pg_layouts_enc_of(l, i->out[0]);
+        set_hint(l, i->out[0], own.id != 0 ? own : pg_layouts_accumulator(l, i));
+        return;
+    }
     if (i->n_out == 0 || !(flags & PG_F_ELEM || i->op == PG_OP_LOAD || i->op == PG_OP_ADDPTR)) {
         return;
     }
@@ -111,18 +116,28 @@ static void learn_hint(pg_layouts *l, const pg_inst *i)
     }
 }
 
+/* What reaches a yield reaches the result; of a loop, also its carried value. */
+static void learn_yield(pg_layouts *l, const pg_inst *yield)
+{
+    const pg_inst *owner = yield->parent->owner;
+    for (uint32_t j = 0; owner != NULL && j < yield->n_in && j < owner->n_out; j++) {
+        const pg_enc e = hint_of(l, yield->in[j]);
+        if (e.id != 0 && owner->op == PG_OP_IF) {
+            set_hint(l, owner->out[j], e);
+        } else if (e.id != 0 && owner->op == PG_OP_FOR && hint_of(l, owner->out[j]).id == 0) {
+            set_hint(l, owner->out[j], e);
+            set_hint(l, owner->regions[0]->args[1 + j], e);
+        }
+    }
+}
+
 void pg_layouts_learn(pg_layouts *l)
 {
     for (const pg_inst *i = l->k->body->first; i; i = pg_inst_walk(i, l->k->body)) {
         learn_memory(l, i);
         learn_hint(l, i);
-        if (i->op == PG_OP_YIELD && i->parent->owner && i->parent->owner->op == PG_OP_IF) {
-            for (uint32_t j = 0; j < i->n_in && j < i->parent->owner->n_out; j++) {
-                const pg_enc e = hint_of(l, i->in[j]);
-                if (e.id != 0) {
-                    set_hint(l, i->parent->owner->out[j], e);
-                }
-            }
+        if (i->op == PG_OP_YIELD) {
+            learn_yield(l, i);
         }
     }
     if (l->vec == 0) {

@@ -16,6 +16,7 @@
 
 #define PG_STAGES_MAX     8
 #define PG_STAGES_MAX_RES 8
+#define PG_STAGES_LIMIT   8 /* slots that a loop may ask for */
 
 typedef struct pg_stage {
     uint32_t delay;         /* steps after the one in which its iteration starts */

@@ -66,7 +66,7 @@ static void place(uint32_t l, bool is_trans, uint32_t part, uint32_t *row, uint3
 static void ldmatrix(pe_warp *w, const pe_inst *i, uint32_t mask)
 {
     const matrices *m = i->ext;
-    rows r;
+    rows r = {.data = {NULL}};
     if (!has_whole_warp(w, i, mask) || !find_rows(w, i, false, &r)) {
         return;
     }
@@ -93,7 +93,7 @@ static void ldmatrix(pe_warp *w, const pe_inst *i, uint32_t mask)
 static void stmatrix(pe_warp *w, const pe_inst *i, uint32_t mask)
 {
     const matrices *m = i->ext;
-    rows r;
+    rows r = {.data = {NULL}};
     if (!has_whole_warp(w, i, mask) || !find_rows(w, i, true, &r)) {
         return;
     }

@@ -287,6 +287,7 @@ static void mma_sync(pe_warp *w, const pe_inst *i, uint32_t mask)
         return;
     }
     tiles t;
+    memset(&t, 0, sizeof t);
     gather_a(w, x, &t);
     gather_b(w, x, &t);
     gather_c(w, x, &t);
