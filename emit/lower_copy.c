@@ -39,13 +39,19 @@ static uint32_t *choose(pg_lw *c, const pg_lw_layout *from, const pg_lw_layout *
     return pick;
 }
 
-static bool is_identity(const uint32_t *pick, uint32_t n)
+/* Words of the result, where it takes whole words of the operand. */
+static uint32_t *choose_words(pg_lw *c, const pg_lv *from, const uint32_t *pick, uint32_t n)
 {
-    uint32_t r = 0;
-    while (r < n && pick[r] == r) {
-        r++;
+    bool is_whole = from->word != NULL && n % from->per == 0;
+    for (uint32_t r = 0; is_whole && r < n; r++) {
+        is_whole = pick[r] % from->per == r % from->per &&
+                   pick[r] == pick[r - r % from->per] + r % from->per;
     }
-    return r == n;
+    uint32_t *word = is_whole ? PG_NEWS(&c->scratch, uint32_t, n / from->per + 1) : NULL;
+    for (uint32_t w = 0; word != NULL && w < n / from->per; w++) {
+        word[w] = from->word[pick[w * from->per] / from->per];
+    }
+    return word;
 }
 
 LOWER(COPY)
@@ -61,8 +67,10 @@ LOWER(COPY)
         return;
     }
     const pg_lv *kept = &c->vals[i->in[0].id < c->k->values.n ? i->in[0].id : 0];
-    if (kept->word != NULL && from->n_regs == to->n_regs && is_identity(pick, to->n_regs)) {
-        c->vals[i->out[0].id] = *kept;
+    uint32_t *word = choose_words(c, kept, pick, to->n_regs);
+    if (word != NULL) {
+        c->vals[i->out[0].id] =
+            (pg_lv){.kind = PG_LV_TILE, .n = to->n_regs, .word = word, .per = kept->per};
         return;
     }
     const pg_lv *lv = pg_lw_in(c, i, 0);

@@ -188,7 +188,7 @@ static const char *opcode_of(const dot *p)
 
 static bool are_fragments(const dot *p)
 {
-    if (opcode_of(p) == NULL || p->a.n_k % (8 * p->a.per) != 0) {
+    if (opcode_of(p) == NULL || p->a.n_k % (8 * p->a.per) != 0 || p->c.l->free_reg != 0) {
         return false;
     }
     for (uint32_t bit = 0; bit < 6; bit++) {
@@ -275,8 +275,7 @@ static bool find_blocks(pg_lw *c, const dot *p, blocks *out)
             out->n[out->n_n++] = n;
         }
     }
-    uint32_t n_regs = p->c.l->n_regs >> pg_popcount(p->c.l->free_reg);
-    return out->n_m * out->n_n * 4 == n_regs;
+    return out->n_m * out->n_n * 4 == p->c.l->n_regs;
 }
 
 /* f16 accumulators travel in words of two. */
