@@ -1,7 +1,7 @@
 /* The list of kernels, settings and references. */
 #include "kernels/kernel.h"
 
-static const kernel_row *const rows[] = {&kernel_add, &kernel_gelu, &kernel_silu_mul};
+static const kernel_row *const rows[] = {&kernel_add, &kernel_gelu, &kernel_gemm, &kernel_silu_mul};
 
 static size_t text_size(const char *s)
 {
@@ -142,6 +142,11 @@ static ptxgen_str setting_value(const kernel_settings *s, const char *name)
 int64_t kernel_setting_int(const kernel_settings *s, const char *name)
 {
     return number_of(setting_value(s, name));
+}
+
+int kernel_setting_is(const kernel_settings *s, const char *name, const char *word)
+{
+    return is_text(setting_value(s, name), word);
 }
 
 ptxgen_elem kernel_setting_elem(const kernel_settings *s, const char *name)
