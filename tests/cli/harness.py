@@ -107,4 +107,4 @@ def main(tests):
             traceback.print_exc(limit=3, file=sys.stdout)
     shutil.rmtree(cli.dir)
     print(f"{passed} passed, {failed} failed, {skipped} skipped")
-    sys.exit(1 if failed else 0)
+    sys.exit(1 if failed or not passed else 0)  # a run of nothing proves nothing
