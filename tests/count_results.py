@@ -37,6 +37,8 @@ def count(test, text):
             passed, failed, skipped = (int(x or 0) for x in lines[-1])
         elif result in ("OK", "EXPECTEDFAIL"):
             passed = 1
+    if passed + failed + skipped == 0:
+        failed = 1  # a program that ran none of its cases proves nothing
     if result not in ("OK", "EXPECTEDFAIL") and failed == 0:
         failed = 1  # it died, or ran out of time, before it could count
     return passed, failed, skipped
