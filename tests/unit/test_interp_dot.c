@@ -82,6 +82,7 @@ static void kernel_text(char *text, size_t size, const dot_case *t, bool ta, boo
     (void)snprintf(
         text, size,
         "ptir 1\nmodule sm_80\nkernel @k(%%a: ptr<%s>, %%b: ptr<%s>, %%c: ptr<%s>) {\n"
+        "  launch {\n    grid 1\n  }\n"
         "  %%ia = iota : tile<%dxi32>\n  %%ib = iota : tile<%dxi32>\n  %%ic = iota : tile<%dxi32>\n"
         "  %%pa = addptr %%a, %%ia : tile<%dxptr<%s>>\n  %%pb = addptr %%b, %%ib : "
         "tile<%dxptr<%s>>\n"
@@ -151,6 +152,7 @@ static const char COPY[] =
     "enc #c = blocked [order=(1, 0), regs=(1, 8), lanes=(8, 4), warps=(4, 1)]\n"
     "enc #l = blocked [order=(0, 1), regs=(1, 1), lanes=(32, 1), warps=(1, 4)]\n"
     "kernel @k(%a: ptr<f16>, %c: ptr<f16>, %n: i32) {\n"
+    "  launch {\n    grid 1\n  }\n"
     "  %buf = buf.new : buf<smem, 32x32xf16>\n"
     "  %i = iota [dim=0] : tile<32x32xi32, #c>\n  %j = iota [dim=1] : tile<32x32xi32, #c>\n"
     "  %w = const 32 : tile<32x32xi32, #c>\n  %iw = imul %i, %w : tile<32x32xi32, #c>\n"

@@ -218,7 +218,8 @@ const uint8_t *pe_peek(pe_warp *w, uint32_t lane, uint64_t generic, uint64_t *ou
 
 static void *resize(pg_alloc alloc, void *block, size_t old_size, size_t new_size)
 {
-    return alloc.resize(alloc.user, block, old_size, new_size);
+    return block == NULL && new_size == 0 ? NULL
+                                          : alloc.resize(alloc.user, block, old_size, new_size);
 }
 
 bool pe_local_reserve(pe_warp *w, uint32_t size)
@@ -301,9 +302,9 @@ bool pe_rows_reserve(pe_warp *w, uint32_t n32, uint32_t n64, uint32_t np)
 void pe_warp_memory_free(pe_warp *w)
 {
     pg_alloc alloc = w->cta->launch->alloc;
-    resize(alloc, w->r32, w->n32 * PE_LANES * sizeof *w->r32, 0);
+    resize(alloc, w->r32, (size_t)w->n32 * PE_LANES * sizeof *w->r32, 0);
     resize(alloc, w->q32, w->n32 * sizeof *w->q32, 0);
-    resize(alloc, w->r64, w->n64 * PE_LANES * sizeof *w->r64, 0);
+    resize(alloc, w->r64, (size_t)w->n64 * PE_LANES * sizeof *w->r64, 0);
     resize(alloc, w->q64, w->n64 * sizeof *w->q64, 0);
     resize(alloc, w->rp, w->np * sizeof *w->rp, 0);
     resize(alloc, w->qp, w->np * sizeof *w->qp, 0);

@@ -131,7 +131,43 @@ static run_exit make_params(session *s, const ptxexec_entry *entry, unsigned cha
     return RUN_OK;
 }
 
-/* The other side of a race, with its source line. */
+/* An access in PTX that we compiled is shown at the author's line where there is one, and below it
+ * at the PTX line, which says more but was written by nobody. */
+static void print_access(const session *s, const ptxexec_access *at, bool is_error,
+                         const char *what, const char *help)
+{
+    const run_launch *l = s->launch;
+    uint32_t line = l->ir == NULL ? 0 : ptxgen_result_source_line(l->compiled, at->line);
+    pg_strbuf place;
+    pg_strbuf_init(&place, pg_alloc_default());
+    pg_putf(&place, l->compiled == NULL ? "%s" : "PTX of %s", l->file);
+    run_note note = {
+        .file = place.is_oom ? l->file : place.ptr,
+        .line = at->line,
+        .column = at->column,
+        .severity = is_error ? "error" : "note",
+        .number = is_error ? RUN_MSG_FAULT : 0,
+        .message = what,
+        .help = help,
+        .source = l->ptx.ptr,
+    };
+    if (line != 0) {
+        run_note at_ir = note;
+        at_ir.file = l->file;
+        at_ir.line = line;
+        at_ir.column = run_first_column(l->ir, line);
+        at_ir.source = l->ir;
+        run_print(s->msgs, &at_ir);
+        note.severity = "note";
+        note.number = 0;
+        note.message = "the instruction that it became";
+        note.help = "";
+    }
+    run_print(s->msgs, &note);
+    pg_strbuf_fini(&place);
+}
+
+/* The other side of a race. */
 static void print_other(const session *s, const ptxexec_access *at)
 {
     pg_strbuf text;
@@ -139,15 +175,7 @@ static void print_other(const session *s, const ptxexec_access *at)
     pg_putf(&text, "the other access: CTA %u,%u,%u, thread %u,%u,%u (warp %u, lane %u)", at->cta[0],
             at->cta[1], at->cta[2], at->thread[0], at->thread[1], at->thread[2], at->warp,
             at->lane);
-    const run_note note = {
-        .file = s->launch->file,
-        .line = at->line,
-        .column = at->column,
-        .severity = "note",
-        .message = text.is_oom ? "the other access" : text.ptr,
-        .source = s->launch->ptx.ptr,
-    };
-    run_print(s->msgs, &note);
+    print_access(s, at, false, text.is_oom ? "the other access" : text.ptr, "");
     pg_strbuf_fini(&text);
 }
 
@@ -165,17 +193,8 @@ static void print_faults(const session *s, uint64_t seed)
             pg_putf(&text, ", seed %llu", (unsigned long long)seed);
         }
         pg_put(&text, "]");
-        const run_note note = {
-            .file = s->launch->file,
-            .line = f.at.line,
-            .column = f.at.column,
-            .severity = "error",
-            .number = RUN_MSG_FAULT,
-            .message = text.is_oom ? f.message : text.ptr,
-            .help = i + 1 == n ? "docs/executor.md explains each kind of fault" : "",
-            .source = s->launch->ptx.ptr,
-        };
-        run_print(s->msgs, &note);
+        print_access(s, &f.at, true, text.is_oom ? f.message : text.ptr,
+                     i + 1 == n ? "docs/executor.md explains each kind of fault" : "");
         pg_strbuf_fini(&text);
         if (f.has_other != 0) {
             print_other(s, &f.other);
