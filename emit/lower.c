@@ -48,6 +48,7 @@ static void prepare_one(pg_lw *c, const pg_inst *i)
         }
         break;
     }
+    case PG_OP_ASYNC_GET:
     case PG_OP_BUF_LOAD:
     case PG_OP_BUF_STORE: pg_lw_prepare_buf(c, i); break;
     case PG_OP_RING_PRIME:
@@ -90,16 +91,16 @@ void pg_lw_prepare(pg_lw *c, const pg_region *r)
 
 /* ---- parameters ------------------------------------------------------------------------------ */
 
-static bool *used_values(pg_lw *c)
+static uint32_t *count_uses(pg_lw *c)
 {
-    bool *used = PG_NEWS(&c->scratch, bool, c->k->values.n + 1);
+    uint32_t *n_uses = PG_NEWS(&c->scratch, uint32_t, c->k->values.n + 1);
     const pg_region *body = c->k->body;
-    for (pg_inst *i = body->first; used != NULL && i != NULL; i = pg_inst_walk(i, body)) {
+    for (pg_inst *i = body->first; n_uses != NULL && i != NULL; i = pg_inst_walk(i, body)) {
         for (uint32_t n = 0; n < i->n_in; n++) {
-            used[i->in[n].id < c->k->values.n ? i->in[n].id : 0] = true;
+            n_uses[i->in[n].id < c->k->values.n ? i->in[n].id : 0]++;
         }
     }
-    return used;
+    return n_uses;
 }
 
 /* Extents of arrays are not negative. */
@@ -187,9 +188,9 @@ static void load_param(pg_lw *c, const pg_param *p, const pg_type_info *t, uint3
 
 static void lower_params(pg_lw *c)
 {
-    const bool *used = used_values(c);
+    c->n_uses = count_uses(c);
     uint32_t *syms = PG_NEWS(&c->scratch, uint32_t, c->k->n_params + 1);
-    if (used == NULL || syms == NULL) {
+    if (c->n_uses == NULL || syms == NULL) {
         return;
     }
     for (uint32_t p = 0; p < c->k->n_params; p++) {
@@ -207,7 +208,7 @@ static void lower_params(pg_lw *c)
     for (uint32_t p = 0; p < c->k->n_params; p++) {
         const pg_param *param = &c->k->params[p];
         const pg_type_info *t = pg_val_info(c->k, param->val);
-        if (t->kind == PG_TY_SCALAR && used[param->val.id]) {
+        if (t->kind == PG_TY_SCALAR && c->n_uses[param->val.id] != 0) {
             load_param(c, param, t, syms[p]);
         }
     }

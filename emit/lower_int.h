@@ -65,7 +65,10 @@ typedef struct pg_lv { /* what a value became */
     uint8_t kind;
     bool has_slot; /* SMEM: a view of one slot */
     uint32_t n;
-    pg_el *el;              /* TILE; TOKEN: accumulators */
+    pg_el *el;      /* TILE; TOKEN: accumulators */
+    uint32_t *word; /* TILE: ids of 32-bit registers with `per` elements each, instead of el;
+                       pg_lw_lv takes them apart */
+    uint32_t per;
     const pg_smem_obj *obj; /* SMEM */
     pg_el slot;
     uint32_t sym; /* DESC: parameter */
@@ -110,7 +113,8 @@ typedef struct pg_lw {
     pg_ptx_builder b;
     pg_launch_plan plan;
     uint32_t smem_sym;
-    pg_lv *vals; /* by value id */
+    pg_lv *vals;      /* by value id */
+    uint32_t *n_uses; /* by value id: as operands */
     pg_fact *facts;
     uint32_t n_facts;
     PG_VEC(pg_vn) vn;
@@ -259,6 +263,9 @@ typedef struct pg_access {
     uint32_t free_reg;  /* register bits that are replicas */
 } pg_access;
 void pg_lw_access(pg_lw *c, const pg_access *a);
+/* 32-bit words of 1, 2 or 4 elements. */
+uint32_t pg_lw_pack(pg_lw *c, pg_elem e, const pg_el *v);
+void pg_lw_unpack(pg_lw *c, pg_elem e, uint32_t word, pg_el *v);
 
 /* ---- lower_moves.c -----------------------------------------------------------------------------
  */
@@ -278,6 +285,29 @@ void pg_lw_prepare_mma(pg_lw *c, const pg_inst *i);
 /* ---- lower_smem.c
  * -------------------------------------------------------------------------------------- */
 void pg_lw_prepare_buf(pg_lw *c, const pg_inst *i);
+
+/* Where what a thread's number selects lies in a slot of a buffer. The parts that depend on the
+ * thread alone are the same instructions at each use, so that what pg_lw_prepare_buf has made
+ * outside of loops serves inside. */
+typedef struct pg_smem_map {
+    pg_layout buf;
+    uint32_t size; /* bytes of an element */
+    bool is_swizzled;
+    uint32_t n;     /* bits of the thread's number */
+    uint32_t v[32]; /* bytes that each adds, swizzled: XORs */
+} pg_smem_map;
+/* For a tile's elements; false: the layouts do not fit together. */
+bool pg_lw_smem_map(pg_lw *c, pg_val buf, const pg_lw_layout *tile, pg_smem_map *out);
+/* Byte offset in a slot of the element at a coordinate. */
+uint32_t pg_lw_smem_offset(const pg_smem_map *m, const uint32_t *at);
+/* Address of what the thread selects, moved by the offset `own`; buf NULL: only the part that
+ * does not depend on the slot. */
+pg_el pg_lw_smem_at(pg_lw *c, const pg_smem_map *m, const pg_lv *buf_or_null, uint32_t own);
+/* ---- lower_matrix.c
+ * -------------------------------------------------------------------------------------- */
+/* ldmatrix and stmatrix: true if buf.load or buf.store `i` was emitted by them; with is_dry only
+ * what does not depend on the slot, for the place outside of loops. */
+bool pg_lw_matrix(pg_lw *c, const pg_inst *i, bool is_dry);
 /* ---- lower_sync.c: address of a barrier of a ring or array
  * --------------------------------------------- */
 pg_ptx_opnd pg_lw_bar_addr(pg_lw *c, const pg_lv *bar, int64_t side, pg_el slot);

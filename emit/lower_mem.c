@@ -48,8 +48,11 @@ static uint32_t group_at(const pg_lw *c, const pg_access *a, uint32_t at)
 
 /* ---- words ---------------------------------------------------------------------------------- */
 
-static uint32_t pack(pg_lw *c, pg_elem e, const pg_el *v)
+uint32_t pg_lw_pack(pg_lw *c, pg_elem e, const pg_el *v)
 {
+    if (size_of(e) == 4) {
+        return pg_lw_in_reg(c, e, v[0]).id;
+    }
     if (size_of(e) == 2 && pg_elem_infos[e].cls == 'F') {
         pg_ptx_opnd h[2] = {pg_lw_in_reg(c, e, v[0]), pg_lw_in_reg(c, e, v[1])};
         uint32_t w = pg_lw_new_reg(c, PG_PTX_B32);
@@ -84,8 +87,13 @@ static pg_el of_byte(pg_lw *c, pg_elem e, uint32_t r)
                       : pg_el_reg(pg_lw_pure1(c, "cvt.u16.u32", PG_PTX_B16, pg_lw_reg(r)));
 }
 
-static void unpack(pg_lw *c, pg_elem e, uint32_t w, pg_el *v)
+void pg_lw_unpack(pg_lw *c, pg_elem e, uint32_t w, pg_el *v)
 {
+    if (size_of(e) == 4) {
+        bool is_float = pg_elem_infos[e].cls == 'F';
+        v[0] = pg_el_reg(is_float ? pg_lw_pure1(c, "mov.b32", PG_PTX_F32, pg_lw_reg(w)) : w);
+        return;
+    }
     if (size_of(e) == 2 && pg_elem_infos[e].cls == 'F') {
         uint32_t h[2] = {pg_lw_new_reg(c, pg_lw_reg_type(e)), pg_lw_new_reg(c, pg_lw_reg_type(e))};
         pg_ptx_opnd pair[2] = {pg_lw_reg(h[0]), pg_lw_reg(h[1])};
@@ -178,7 +186,7 @@ static void store_group(pg_lw *c, const pg_access *a, uint32_t at, const form *f
     for (uint32_t w = 0; w < f->n_words; w++) {
         const pg_el *v = &a->val[at + w * f->per];
         if (f->per > 1) {
-            word[w] = pg_lw_reg(pack(c, a->elem, v));
+            word[w] = pg_lw_reg(pg_lw_pack(c, a->elem, v));
         } else {
             word[w] = a->elem == PG_I1 ? pg_lw_opnd3(c, "selp.b32", PG_PTX_B32, pg_ptx_int(1),
                                                      pg_ptx_int(0), pg_lw_in_reg(c, a->elem, *v))
@@ -201,7 +209,7 @@ static const char *move_of(pg_ptx_type type)
 static pg_ptx_opnd other_word(pg_lw *c, const pg_access *a, const pg_el *v, const form *f)
 {
     if (f->per > 1) {
-        return pg_lw_reg(pack(c, a->elem, v));
+        return pg_lw_reg(pg_lw_pack(c, a->elem, v));
     }
     if (a->elem == PG_I1) {
         return v->reg == 0 ? pg_ptx_int(v->imm)
@@ -225,7 +233,7 @@ static void load_group(pg_lw *c, const pg_access *a, uint32_t at, const form *f,
     for (uint32_t w = 0; w < f->n_words; w++) {
         pg_el *v = &a->val[at + w * f->per];
         if (f->per > 1) {
-            unpack(c, a->elem, word[w].id, v);
+            pg_lw_unpack(c, a->elem, word[w].id, v);
         } else {
             *v = a->elem == PG_I1 ? of_byte(c, a->elem, word[w].id) : pg_el_reg(word[w].id);
         }

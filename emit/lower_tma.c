@@ -76,7 +76,7 @@ LOWER(TMA_LOAD)
         pg_ptx_opnd o[3] = {part_addr(c, i, pg_lw_in(c, i, 1), (uint32_t)rows),
                             box_at(c, i, 4, rank, (uint32_t)rows),
                             pg_lw_bar_addr(c, pg_lw_in(c, i, 2), side, pg_lw_scalar(c, i, 3))};
-        pg_ptx_guard(pg_lw_emit(c, ops[rank - 1], 3, o), guard, false);
+        pg_ptx_guard(pg_lw_emit(c, ops[rank > 1 ? rank - 1 : 0], 3, o), guard, false);
     }
 }
 
@@ -100,7 +100,7 @@ LOWER(TMA_STORE)
     for (int32_t rows = 0; rows < t->dims[0]; rows += step) {
         pg_ptx_opnd o[2] = {box_at(c, i, 2, rank, (uint32_t)rows),
                             part_addr(c, i, pg_lw_in(c, i, 1), (uint32_t)rows)};
-        pg_ptx_guard(pg_lw_emit(c, ops[rank - 1], 2, o), guard, false);
+        pg_ptx_guard(pg_lw_emit(c, ops[rank > 1 ? rank - 1 : 0], 2, o), guard, false);
     }
 }
 

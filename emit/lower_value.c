@@ -309,6 +309,22 @@ static void make_const(pg_lw *c, pg_val v, pg_lv *lv)
     *lv = (pg_lv){.kind = PG_LV_TILE, .n = n, .el = el};
 }
 
+/* Elements of words, where they are used: only there do their registers live. */
+static pg_lv *take_apart(pg_lw *c, pg_val v, const pg_lv *lv)
+{
+    pg_lv *apart = PG_NEW(&c->scratch, pg_lv);
+    pg_el *el = PG_NEWS(&c->scratch, pg_el, lv->n + 1);
+    if (apart == NULL || el == NULL) {
+        return &c->vals[0];
+    }
+    *apart = (pg_lv){.kind = PG_LV_TILE, .n = lv->n, .el = el};
+    pg_elem e = pg_lw_elem(pg_val_info(c->k, v));
+    for (uint32_t r = 0; r < lv->n; r += lv->per) {
+        pg_lw_unpack(c, e, lv->word[r / lv->per], &el[r]);
+    }
+    return apart;
+}
+
 pg_lv *pg_lw_lv(pg_lw *c, pg_val v)
 {
     pg_lv *lv = &c->vals[v.id < c->k->values.n ? v.id : 0];
@@ -316,7 +332,7 @@ pg_lv *pg_lw_lv(pg_lw *c, pg_val v)
     if (pg_val_is_const(c->k, v) && v.id != 0) {
         make_const(c, v, lv);
     }
-    return lv;
+    return lv->word == NULL ? lv : take_apart(c, v, lv);
 }
 
 pg_lv *pg_lw_in(pg_lw *c, const pg_inst *i, uint32_t n)

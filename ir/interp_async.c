@@ -60,6 +60,9 @@ static pg_run happen(pg_machine *m, uint32_t index)
     if (e->kind == PG_EV_GET) {
         return pg_rt_get_happens(m, e);
     }
+    if (e->kind == PG_EV_COPY) {
+        return pg_rt_copy_happens(m, e);
+    }
     if (e->kind == PG_EV_PUT) {
         if (e->has_read) {
             return pg_rt_put_writes(m, e);
@@ -120,7 +123,7 @@ pg_run pg_rt_finish(pg_machine *m)
 {
     for (uint32_t k = 0; k < m->events.n; k++) {
         pg_event *e = &m->events.at[k];
-        if (e->kind == PG_EV_GET || (e->kind == PG_EV_PUT && !e->is_retired)) {
+        if (e->kind == PG_EV_GET || e->kind == PG_EV_COPY || (e->kind == PG_EV_PUT && !e->is_retired)) {
             return pg_rt_fault(m, PG_D_RUN_EXIT, e->inst);
         }
         while (!e->is_done) {

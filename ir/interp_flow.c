@@ -133,6 +133,7 @@ RUN(PARTITION)
         made->frames.cap = cap;
         made->part = at;
         made->known = co->known;
+        pg_rt_next_epoch(m, made);
         if (!pg_rt_push(m, made, at->regions[0], at)) {
             return pg_rt_oom(m);
         }

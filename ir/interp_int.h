@@ -29,12 +29,20 @@ typedef struct pg_slot {
     uint64_t offset, spare_offset; /* buffer: first element; token: generation of the accumulator */
 } pg_slot;
 
+/* The threads of a coroutine between two of their barriers: an epoch. In one epoch a row may be
+ * accessed in one layout only, or some thread sees what another one has not finished. */
+typedef struct pg_rt_touch {
+    uint64_t epoch; /* of the last access; 0: none */
+    uint32_t enc;   /* its tile's encoding; 0: unknown; UINT32_MAX: several */
+} pg_rt_touch;
+
 typedef struct pg_rt_buf {
     uint64_t *at; /* element patterns in row-major order */
     uint8_t *poison;
     uint32_t n, cap;
-    uint32_t row;           /* elements of the last dimension: the grain of what follows */
-    uint64_t *wrote, *read; /* per row: number of the last write, of the last read */
+    uint32_t row;                /* elements of the last dimension: the grain of what follows */
+    uint64_t *wrote, *read;      /* per row: number of the last write, of the last read */
+    pg_rt_touch *writes, *reads; /* per row */
     uint32_t *dirty; /* per row: coroutines whose ordinary writes no fence has handed to the async
                         proxy */
 } pg_rt_buf;
@@ -67,13 +75,13 @@ typedef struct pg_region_ref { /* a box of a buffer */
     uint64_t offset;
 } pg_region_ref;
 
-typedef enum pg_event_kind { PG_EV_GET, PG_EV_PUT, PG_EV_MMA } pg_event_kind;
+typedef enum pg_event_kind { PG_EV_GET, PG_EV_PUT, PG_EV_MMA, PG_EV_COPY } pg_event_kind;
 typedef struct pg_event {
     uint8_t kind;           /* pg_event_kind */
     bool has_read, is_done; /* put: it has read its buffer; all: it has happened */
     bool is_retired;        /* mma, put: the program waited for its reads */
     bool is_dead;
-    uint32_t co, group; /* put: number of its group; UINT32_MAX: not committed */
+    uint32_t co, group; /* put, copy: number of its group; UINT32_MAX: not committed */
     uint64_t due;       /* step at which it happens by itself */
     const pg_inst *inst;
     pg_region_ref box, other; /* mma: A and B */
@@ -82,8 +90,8 @@ typedef struct pg_event {
     pg_rt_bar *bar; /* get */
     uint32_t bar_obj;
     uint32_t acc;
-    uint64_t *staged; /* put */
-    uint8_t *staged_poison;
+    uint64_t *staged;       /* put: what it read; copy: pointers */
+    uint8_t *staged_poison; /* copy: 1 where the mask is true */
 } pg_event;
 
 typedef struct pg_frame {
@@ -103,7 +111,9 @@ typedef struct pg_co {
     uint64_t blocked_version;
     uint64_t sync_target;
     uint64_t known;
-    uint32_t n_groups; /* groups of tensor stores committed */
+    uint32_t n_groups;      /* groups of tensor stores committed */
+    uint32_t n_copy_groups; /* groups of async.get committed */
+    uint64_t epoch;         /* number of the last barrier of its threads; see pg_rt_touch */
 } pg_co;
 
 enum { PG_MAX_COS = 17 };
@@ -118,6 +128,7 @@ typedef struct pg_machine {
     uint64_t rng, steps, max_steps;
     uint64_t version;  /* grows with every change that may wake somebody */
     uint64_t sequence; /* of accesses to shared memory */
+    uint64_t n_epochs;
     uint64_t sync_generation;
     uint32_t n_synced;
     bool wants_switch;
@@ -177,6 +188,15 @@ pg_run pg_rt_region_end(pg_machine *m, pg_co *co); /* a region's text ends witho
 uint32_t pg_rt_elem_bytes(pg_elem e);
 uint64_t pg_rt_read(const uint8_t *p, pg_elem e);
 void pg_rt_write(uint8_t *p, pg_elem e, uint64_t x);
+typedef struct pg_rt_access {
+    const pg_slot *ptr, *mask; /* mask NULL: all */
+    pg_elem elem;
+    uint32_t size;
+} pg_rt_access;
+/* Where element e lies: its array (NULL: masked off) and offset. Faults on a poisoned mask or
+ * address and outside of the array. */
+pg_run pg_rt_address(pg_machine *m, const pg_inst *i, const pg_rt_access *a, uint32_t e,
+                     const pg_interp_array **array, uint64_t *at);
 
 /* interp_sync.c */
 pg_region_ref pg_rt_box(pg_machine *m, pg_val buf);
@@ -184,6 +204,13 @@ pg_region_ref pg_rt_box(pg_machine *m, pg_val buf);
 pg_run pg_rt_check(pg_machine *m, const pg_co *co, const pg_inst *i, pg_region_ref box,
                    bool is_write);
 void pg_rt_stamp(pg_machine *m, pg_region_ref box, bool is_write, uint64_t number);
+/* The same within one coroutine: whose threads have a barrier between accesses in two layouts. */
+pg_run pg_rt_check_epoch(pg_machine *m, const pg_co *co, const pg_inst *i, pg_region_ref box,
+                         pg_val tile, bool is_write);
+void pg_rt_note_epoch(pg_machine *m, const pg_co *co, pg_region_ref box, pg_val tile,
+                      bool is_write);
+void pg_rt_next_epoch(pg_machine *m, pg_co *co);
+void pg_rt_mark_dirty(pg_machine *m, const pg_co *co, pg_region_ref box);
 pg_run pg_rt_check_proxy(pg_machine *m, const pg_inst *i, pg_region_ref box);
 /* The barrier that operands (bar, slot) of `i` name. */
 pg_run pg_rt_bar_of(pg_machine *m, const pg_inst *i, uint32_t first, uint32_t *obj,
@@ -199,6 +226,8 @@ pg_run pg_rt_force_get(pg_machine *m, bool *done); /* lets one pending copy arri
 pg_run pg_rt_finish(pg_machine *m);                /* end of a CTA */
 pg_event *pg_rt_event_new(pg_machine *m, pg_event_kind kind, const pg_co *co, const pg_inst *i);
 void pg_rt_events_compact(pg_machine *m);
+/* interp_get.c */
+pg_run pg_rt_copy_happens(pg_machine *m, pg_event *e);
 /* interp_tma.c, interp_mma.c */
 pg_run pg_rt_get_happens(pg_machine *m, pg_event *e);
 pg_run pg_rt_put_reads(pg_machine *m, pg_event *e);

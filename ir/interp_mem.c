@@ -60,16 +60,8 @@ RUN(ADDPTR)
     return PG_RUN_NEXT;
 }
 
-typedef struct access {
-    const pg_slot *ptr, *mask;
-    pg_elem elem;
-    uint32_t size;
-} access;
-
-/* Whether lane e takes part; its bytes. Faults on a poisoned mask or address and outside of the
- * array. */
-static pg_run address(pg_machine *m, const pg_inst *i, const access *a, uint32_t e,
-                      const pg_interp_array **array, uint64_t *at)
+pg_run pg_rt_address(pg_machine *m, const pg_inst *i, const pg_rt_access *a, uint32_t e,
+                     const pg_interp_array **array, uint64_t *at)
 {
     *array = NULL;
     if (a->mask != NULL) {
@@ -105,8 +97,8 @@ RUN(LOAD)
 {
     (void)co;
     pg_slot *out = pg_rt_out(m, i, 0);
-    access a = {.ptr = pg_rt_slot(m, i->in[0]),
-                .elem = (pg_elem)pg_val_info(m->k, i->out[0])->elem};
+    pg_rt_access a = {.ptr = pg_rt_slot(m, i->in[0]),
+                      .elem = (pg_elem)pg_val_info(m->k, i->out[0])->elem};
     const pg_slot *other = i->n_in > 2 ? pg_rt_slot(m, i->in[2]) : NULL;
     if (out == NULL) {
         return pg_rt_oom(m);
@@ -118,7 +110,7 @@ RUN(LOAD)
     for (uint32_t e = 0; e < out->n; e++) {
         const pg_interp_array *from = NULL;
         uint64_t at = 0;
-        if (address(m, i, &a, e, &from, &at) != PG_RUN_NEXT) {
+        if (pg_rt_address(m, i, &a, e, &from, &at) != PG_RUN_NEXT) {
             return PG_RUN_FAULT;
         }
         if (from == NULL) {
@@ -141,13 +133,14 @@ RUN(STORE)
 {
     (void)co;
     const pg_slot *value = pg_rt_slot(m, i->in[1]);
-    access a = {.ptr = pg_rt_slot(m, i->in[0]), .elem = (pg_elem)pg_val_info(m->k, i->in[1])->elem};
+    pg_rt_access a = {.ptr = pg_rt_slot(m, i->in[0]),
+                      .elem = (pg_elem)pg_val_info(m->k, i->in[1])->elem};
     a.mask = i->n_in > 2 ? pg_rt_slot(m, i->in[2]) : NULL;
     a.size = pg_rt_elem_bytes(a.elem);
     for (uint32_t e = 0; e < a.ptr->n; e++) {
         const pg_interp_array *to = NULL;
         uint64_t at = 0;
-        if (address(m, i, &a, e, &to, &at) != PG_RUN_NEXT) {
+        if (pg_rt_address(m, i, &a, e, &to, &at) != PG_RUN_NEXT) {
             return PG_RUN_FAULT;
         }
         if (to == NULL) {

@@ -68,6 +68,7 @@ static void join(pg_machine *m)
         known = m->cos[k].known > known ? m->cos[k].known : known;
     }
     own->known = known;
+    pg_rt_next_epoch(m, own);
     own->state = PG_CO_READY;
     m->n_cos = 1;
 }
@@ -140,6 +141,8 @@ pg_run pg_rt_program(pg_machine *m, const pg_region *body)
     own->part = NULL;
     own->known = 0;
     own->n_groups = 0;
+    own->n_copy_groups = 0;
+    pg_rt_next_epoch(m, own);
     m->n_cos = 1;
     m->n_bufs = m->n_bars = 0;
     m->sequence = 0;

@@ -26,6 +26,8 @@ RUN(BUF_NEW)
         b->wrote = PG_NEWS(&m->arena, uint64_t, b->cap);
         b->read = PG_NEWS(&m->arena, uint64_t, b->cap);
         b->dirty = PG_NEWS(&m->arena, uint32_t, b->cap);
+        b->writes = PG_NEWS(&m->arena, pg_rt_touch, b->cap);
+        b->reads = PG_NEWS(&m->arena, pg_rt_touch, b->cap);
     }
     if (m->arena.is_oom) {
         return pg_rt_oom(m);
@@ -36,6 +38,8 @@ RUN(BUF_NEW)
     memset(b->wrote, 0, b->n / b->row * sizeof *b->wrote);
     memset(b->read, 0, b->n / b->row * sizeof *b->read);
     memset(b->dirty, 0, b->n / b->row * sizeof *b->dirty);
+    memset(b->writes, 0, b->n / b->row * sizeof *b->writes);
+    memset(b->reads, 0, b->n / b->row * sizeof *b->reads);
     pg_slot *out = pg_rt_slot(m, i->out[0]);
     pg_rt_set(out, 0);
     out->obj = m->n_bufs++;
@@ -90,6 +94,10 @@ static pg_run check_pending(pg_machine *m, const pg_inst *i, pg_region_ref box, 
             return pg_rt_fault(m, is_write ? PG_D_RUN_OVERWRITTEN : PG_D_RUN_NOT_ARRIVED, i,
                                e->inst->loc.line);
         }
+        if (e->kind == PG_EV_COPY) {
+            return pg_rt_fault(m, PG_D_RUN_ASYNC, i, is_write ? "written" : "read",
+                               e->inst->loc.line);
+        }
         if (e->kind != PG_EV_GET && is_write && !e->is_retired) {
             return pg_rt_fault(m, PG_D_RUN_OVERWRITTEN, i, e->inst->loc.line);
         }
@@ -137,6 +145,53 @@ pg_run pg_rt_check_proxy(pg_machine *m, const pg_inst *i, pg_region_ref box)
     return PG_RUN_NEXT;
 }
 
+/* ---- epochs: one layout between two barriers of a coroutine's threads --------------------------
+ */
+
+void pg_rt_next_epoch(pg_machine *m, pg_co *co)
+{
+    co->epoch = ++m->n_epochs;
+}
+
+static bool is_other_layout(const pg_rt_touch *t, const pg_co *co, uint32_t enc)
+{
+    return t->epoch == co->epoch && t->enc != 0 && enc != 0 && t->enc != enc;
+}
+
+pg_run pg_rt_check_epoch(pg_machine *m, const pg_co *co, const pg_inst *i, pg_region_ref box,
+                         pg_val tile, bool is_write)
+{
+    const pg_rt_buf *b = &m->bufs.at[box.buf];
+    uint32_t enc = pg_val_info(m->k, tile)->enc.id;
+    for (uint64_t r = box.offset / b->row; r < (box.offset + box.n) / b->row; r++) {
+        bool was_written = is_other_layout(&b->writes[r], co, enc);
+        if (was_written || (is_write && is_other_layout(&b->reads[r], co, enc))) {
+            return pg_rt_fault(m, PG_D_RUN_UNSYNCED, i, is_write ? "written" : "read",
+                               was_written ? "written" : "read");
+        }
+    }
+    return PG_RUN_NEXT;
+}
+
+void pg_rt_note_epoch(pg_machine *m, const pg_co *co, pg_region_ref box, pg_val tile, bool is_write)
+{
+    const pg_rt_buf *b = &m->bufs.at[box.buf];
+    uint32_t enc = pg_val_info(m->k, tile)->enc.id;
+    for (uint64_t r = box.offset / b->row; r < (box.offset + box.n) / b->row; r++) {
+        pg_rt_touch *t = is_write ? &b->writes[r] : &b->reads[r];
+        bool is_mixed = is_other_layout(t, co, enc);
+        *t = (pg_rt_touch){co->epoch, is_mixed ? UINT32_MAX : enc};
+    }
+}
+
+void pg_rt_mark_dirty(pg_machine *m, const pg_co *co, pg_region_ref box)
+{
+    const pg_rt_buf *b = &m->bufs.at[box.buf];
+    for (uint64_t r = box.offset / b->row; r < (box.offset + box.n) / b->row; r++) {
+        b->dirty[r] |= 1u << (co - m->cos);
+    }
+}
+
 RUN(BUF_LOAD)
 {
     pg_slot *out = pg_rt_out(m, i, 0);
@@ -147,9 +202,11 @@ RUN(BUF_LOAD)
     if (out->n != box.n) {
         return pg_rt_fault(m, PG_D_RUN_UNSUPPORTED, i, "operands of different shapes");
     }
-    if (pg_rt_check(m, co, i, box, false) != PG_RUN_NEXT) {
+    if (pg_rt_check(m, co, i, box, false) != PG_RUN_NEXT ||
+        pg_rt_check_epoch(m, co, i, box, i->out[0], false) != PG_RUN_NEXT) {
         return PG_RUN_FAULT;
     }
+    pg_rt_note_epoch(m, co, box, i->out[0], false);
     const pg_rt_buf *b = &m->bufs.at[box.buf];
     memcpy(out->at, b->at + box.offset, box.n * sizeof *out->at);
     memcpy(out->poison, b->poison + box.offset, box.n);
@@ -166,9 +223,11 @@ RUN(BUF_STORE)
     if (from->n != box.n) {
         return pg_rt_fault(m, PG_D_RUN_UNSUPPORTED, i, "operands of different shapes");
     }
-    if (pg_rt_check(m, co, i, box, true) != PG_RUN_NEXT) {
+    if (pg_rt_check(m, co, i, box, true) != PG_RUN_NEXT ||
+        pg_rt_check_epoch(m, co, i, box, i->in[1], true) != PG_RUN_NEXT) {
         return PG_RUN_FAULT;
     }
+    pg_rt_note_epoch(m, co, box, i->in[1], true);
     const pg_rt_buf *b = &m->bufs.at[box.buf];
     memcpy(b->at + box.offset, from->at, box.n * sizeof *b->at);
     if (from->has_poison) {
@@ -178,9 +237,7 @@ RUN(BUF_STORE)
     }
     co->known = ++m->sequence;
     pg_rt_stamp(m, box, true, m->sequence);
-    for (uint64_t r = box.offset / b->row; r < (box.offset + box.n) / b->row; r++) {
-        b->dirty[r] |= 1u << (co - m->cos);
-    }
+    pg_rt_mark_dirty(m, co, box);
     return PG_RUN_NEXT;
 }
 
@@ -418,6 +475,7 @@ RUN(BAR_WAIT)
         return PG_RUN_BLOCK;
     }
     co->known = bar->known > co->known ? bar->known : co->known;
+    pg_rt_next_epoch(m, co);
     return PG_RUN_NEXT;
 }
 
@@ -451,6 +509,7 @@ RUN(CTA_SYNC)
 {
     (void)i;
     if (co->part == NULL) {
+        pg_rt_next_epoch(m, co);
         share_bars(m);
         return PG_RUN_NEXT;
     }
@@ -475,21 +534,23 @@ RUN(CTA_SYNC)
         return PG_RUN_BLOCK;
     }
     co->sync_target = 0;
+    pg_rt_next_epoch(m, co);
     return PG_RUN_NEXT;
 }
 
 /* A partition is one coroutine: its own threads are always in step. */
 RUN(PART_SYNC)
 {
-    (void)m;
-    (void)co;
     (void)i;
+    pg_rt_next_epoch(m, co);
     return PG_RUN_NEXT;
 }
 
 RUN(WARP_SYNC)
 {
-    (void)co;
+    if (pg_inst_warps(i) == 1) {
+        pg_rt_next_epoch(m, co);
+    }
     if (pg_inst_warps(i) == 1 && m->n_cos == 1) {
         share_bars(m);
     }

@@ -53,7 +53,9 @@ void pg_verify_attr_set(pg_verifier *v, const pg_attrs *attrs, uint64_t accepted
                         pg_loc loc);
 void pg_verify_attr_values(pg_verifier *v, const pg_attrs *attrs, pg_loc loc);
 void pg_verify_special(pg_verifier *v,
-                       const pg_inst *i);            /* verify_shape.c: what the table cannot say */
+                       const pg_inst *i); /* verify_shape.c: what the table cannot say */
+void pg_verify_mma(pg_verifier *v, const pg_inst *i); /* verify_mma.c: mma, umma, async.get */
+void pg_verify_async_get(pg_verifier *v, const pg_inst *i);
 void pg_verify_hw(pg_verifier *v, const pg_inst *i); /* verify_hw.c */
 void pg_verify_params(pg_verifier *v);               /* verify_kernel.c */
 void pg_verify_kernel_attrs(pg_verifier *v);

@@ -225,7 +225,8 @@ static bool is_collective(uint16_t op)
 {
     return op == PG_OP_CTA_SYNC || op == PG_OP_PART_SYNC || op == PG_OP_WARP_SYNC ||
            op == PG_OP_ELECT || op == PG_OP_MMA_BEGIN || op == PG_OP_MMA_FENCE ||
-           op == PG_OP_MMA_ASYNC || op == PG_OP_MMA_WAIT || op == PG_OP_RING_PRIME;
+           op == PG_OP_MMA_ASYNC || op == PG_OP_MMA_WAIT || op == PG_OP_RING_PRIME ||
+           op == PG_OP_MMA || op == PG_OP_UMMA || op == PG_OP_COPY || op == PG_OP_ASYNC_GET;
 }
 
 static void check_place(pg_verifier *v, const pg_inst *i)
@@ -273,6 +274,7 @@ void pg_verify_hw(pg_verifier *v, const pg_inst *i)
         check_copy(v, i, 4);
         break;
     case PG_OP_TMA_STORE: check_copy(v, i, 2); break;
+    case PG_OP_ASYNC_GET: pg_verify_async_get(v, i); break;
     case PG_OP_MMA_BEGIN: check_mma_tile(v, i, pg_val_type(v->k, i->in[0])); break;
     case PG_OP_MMA_ASYNC: check_mma_async(v, i); break;
     case PG_OP_MMA_WAIT: check_mma_wait(v, i); break;

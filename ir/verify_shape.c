@@ -4,7 +4,7 @@
 #include "ir/reduce.h"
 #include "ir/verify.h"
 
-enum { SYNCED = 2 }; /* PG_PROP_SYNCED of sched/pass.h */
+enum { PIPELINED = 2, SYNCED = 4 }; /* PG_PROP_* of sched/pass.h */
 
 typedef struct shapes { /* of the first operand and the first result */
     const pg_inst *i;
@@ -125,6 +125,18 @@ static void check_const(pg_verifier *v, const shapes *s)
 {
     if (!pg_val_is_const(v->k, s->i->in[0])) {
         pg_verify_error(v, PG_D_NOT_LITERAL, s->i->loc, pg_verify_op_text(s->i));
+    }
+}
+
+/* copy: anything but the encoding stays. */
+static void check_copy(pg_verifier *v, const shapes *s)
+{
+    bool is_good = same_elem(s) && s->in->rank == s->out->rank;
+    for (uint32_t d = 0; is_good && d < s->in->rank; d++) {
+        is_good = s->in->dims[d] == s->out->dims[d];
+    }
+    if (!is_good) {
+        bad_shape(v, s, "the same element and extents; only the encoding may differ");
     }
 }
 
@@ -316,6 +328,7 @@ void pg_verify_special(pg_verifier *v, const pg_inst *i)
     case PG_OP_RESHAPE: check_reshape(v, &s); break;
     case PG_OP_TRANSPOSE: check_transpose(v, &s); break;
     case PG_OP_REDUCE: check_reduce(v, &s); break;
+    case PG_OP_COPY: check_copy(v, &s); break;
     case PG_OP_IOTA: check_iota(v, &s); break;
     case PG_OP_CONST: check_const(v, &s); break;
     case PG_OP_CAST:
@@ -327,8 +340,14 @@ void pg_verify_special(pg_verifier *v, const pg_inst *i)
     case PG_OP_FOR:
         check_for(v, &s);
         check_part(v, i);
+        if ((v->props & PIPELINED) != 0 && pg_attr_has(&i->attrs, PG_A_STAGES)) {
+            pg_verify_error(v, PG_D_NOT_PIPELINED, i->loc,
+                            (long long)pg_attr_int(&i->attrs, PG_A_STAGES, 0));
+        }
         break;
     case PG_OP_IF: check_part(v, i); break;
+    case PG_OP_MMA:
+    case PG_OP_UMMA: pg_verify_mma(v, i); break;
     default: break;
     }
     if ((pg_op_infos[i->op].flags & PG_F_SHAPE) != 0 && v->diags->n_errors == n_errors) {

@@ -8,18 +8,22 @@
 #define TWO_C 1.5957691216057308
 #define CUBIC 0.044715
 
-static ptxgen_value compute(ptxgen_builder *b, const ptxgen_value *in)
+ptxgen_value build_gelu(ptxgen_builder *b, ptxgen_value x)
 {
-    ptxgen_value x = in[0];
     ptxgen_value square = ptxgen_build_binary(b, "fmul", x, x);
     ptxgen_value factor = ptxgen_build_fma(b, square, build_const_like(b, x, TWO_C * CUBIC),
                                            build_const_like(b, x, TWO_C));
     return build_times_sigmoid(b, x, ptxgen_build_binary(b, "fmul", x, factor));
 }
 
+static ptxgen_value compute(ptxgen_builder *b, const ptxgen_value *in)
+{
+    return build_gelu(b, in[0]);
+}
+
 /* The exponent t carries a relative error of a few u, so exp(-|t|) one of a few |t| u; the rest
  * adds a few u. */
-static void element(const double *in, double *ref, double *error)
+void gelu_element(const double *in, double *ref, double *error)
 {
     double x = in[0], t = TWO_C * (x + CUBIC * x * x * x);
     *ref = x / (1.0 + exp(-t));
@@ -31,7 +35,7 @@ static const pointwise shape = {.name = "gelu",
                                 .in_names = {"x"},
                                 .out_name = "y",
                                 .compute = compute,
-                                .element = element};
+                                .element = gelu_element};
 
 static ptxgen_status build(ptxgen_module *m, const kernel_settings *s)
 {

@@ -13,6 +13,8 @@ typedef struct kernel_settings {
 
 /* Value of a number setting. */
 int64_t kernel_setting_int(const kernel_settings *s, const char *name);
+/* Is a setting of words this word? */
+int kernel_setting_is(const kernel_settings *s, const char *name, const char *word);
 /* Element type of a setting such as dtype=f16. */
 ptxgen_elem kernel_setting_elem(const kernel_settings *s, const char *name);
 
@@ -34,6 +36,7 @@ typedef struct kernel_row {
 
 extern const kernel_row kernel_add;
 extern const kernel_row kernel_gelu;
+extern const kernel_row kernel_gemm;
 extern const kernel_row kernel_layernorm;
 extern const kernel_row kernel_reduce;
 extern const kernel_row kernel_rmsnorm;
@@ -82,6 +85,10 @@ void flat_launch(ptxgen_builder *b, ptxgen_value n, uint32_t block);
  * *error: a few least numbers of f32, times what they are multiplied with later. */
 #define SUBNORMAL_ERROR 0x1p-123
 ptxgen_value build_times_sigmoid(ptxgen_builder *b, ptxgen_value x, ptxgen_value t);
+/* x times the sigmoid of the tanh form (gelu.c), and its reference: value, and error in units of
+ * f32's roundoff. */
+ptxgen_value build_gelu(ptxgen_builder *b, ptxgen_value x);
+void gelu_element(const double *in, double *ref, double *error);
 ptxgen_value build_const_like(ptxgen_builder *b, ptxgen_value like, double x);
 
 #endif

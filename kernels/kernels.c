@@ -1,9 +1,9 @@
 /* The list of kernels, settings and references. */
 #include "kernels/kernel.h"
 
-static const kernel_row *const rows[] = {&kernel_add,    &kernel_gelu,    &kernel_layernorm,
-                                         &kernel_reduce, &kernel_rmsnorm, &kernel_silu_mul,
-                                         &kernel_softmax};
+static const kernel_row *const rows[] = {&kernel_add,       &kernel_gelu,   &kernel_gemm,
+                                         &kernel_layernorm, &kernel_reduce, &kernel_rmsnorm,
+                                         &kernel_silu_mul,  &kernel_softmax};
 
 static size_t text_size(const char *s)
 {

@@ -8,13 +8,17 @@
  *   elementwise, load, addptr   want their operands in the result's layout
  *   broadcast, reshape, ...     want their operand in the layout pulled back from the result's
  *   reduce                      wants its operand where the result follows from it
+ *   mma                         its result is a fragment over all warps, which elementwise users
+ *                               take over; operands get copies into the fragments that go with it
+ *   copy                        takes any operand
  *   splat, iota, const          take any
  *
  * I1  After the pass every register tile type has an encoding; operands and results agree.
  * I2  An author's encoding stays. What has encodings throughout is left unchanged.
  * I3  A value wanted in several layouts is computed once for each, next to the first. That is right
  *     for pure operations, and for loads that no store of the kernel may alias (a store that comes
- *     later counts too: another thread may be there already). Else it is an error.
+ *     later counts too: another thread may be there already). Else it is copied: a `copy` is the
+ *     only operation that changes a layout.
  * I4  Encodings are named in order of their first use from the end: the same input gives the same
  *     names. */
 #include "sched/layouts.h"
@@ -136,18 +140,6 @@ static void report_two(pg_layouts *l, const pg_inst *at, pg_val v, pg_enc a, pg_
     l->n_errors++;
 }
 
-/* Gives v, which cannot be computed twice, the encoding e, and holds all its users to it. */
-static void settle(pg_layouts *l, const pg_inst *at, pg_val v, pg_enc e, const char *why)
-{
-    set_enc(l, v, e);
-    for (const pg_demand *d = first_demand(l, v); d; d = next_demand(l, d)) {
-        if (!pg_enc_eq(d->enc, e)) {
-            report_two(l, at, v, e, d->enc, why);
-            return;
-        }
-    }
-}
-
 /* One encoding for a value with a single definition in the text: author's, first wanted, default.
  */
 static pg_enc choose(pg_layouts *l, const pg_inst *at, pg_val v)
@@ -211,6 +203,40 @@ static const pg_demand *other_demand(pg_layouts *l, pg_val v, const pg_enc *encs
 
 #define MAX_COPIES 8
 
+/* A copy of v in the encoding e, before `at`. */
+static pg_val copy_behind(pg_layouts *l, pg_inst *at, const pg_inst *from, pg_val v, pg_enc e)
+{
+    const pg_type type = pg_type_with_enc(l->types, pg_val_type(l->k, v), e);
+    pg_inst *copy = pg_inst_new(l->k, PG_OP_COPY, 1, &v, 1, &type, 0);
+    if (copy == NULL) {
+        l->status = PG_E_NOMEM;
+        return v;
+    }
+    copy->loc = from->loc;
+    pg_inst_insert_before(at, copy);
+    const pg_str name = pg_layouts_enc_text(l, e);
+    pg_layouts_explain(l, from, "copied into #%.*s", PG_STR_ARG(name));
+    l->changed = true;
+    return copy->out[0];
+}
+
+/* Gives v, which cannot be computed twice, the encoding e; users that want another get a copy that
+ * stands before `place`. */
+static void settle(pg_layouts *l, pg_inst *place, const pg_inst *at, pg_val v, pg_enc e)
+{
+    pg_enc encs[MAX_COPIES] = {e};
+    set_enc(l, v, e);
+    uint32_t n = 1;
+    for (const pg_demand *d; l->status == PG_OK && (d = other_demand(l, v, encs, n)) != NULL; n++) {
+        if (n == MAX_COPIES) {
+            report_two(l, at, v, e, d->enc, "it has eight already");
+            return;
+        }
+        encs[n] = d->enc;
+        hand_over(l, v, encs[n], copy_behind(l, place, at, v, encs[n]));
+    }
+}
+
 /* An operation with one tile as its result. */
 static void visit_value(pg_layouts *l, pg_inst *i)
 {
@@ -220,13 +246,15 @@ static void visit_value(pg_layouts *l, pg_inst *i)
     encs[0] = choose(l, i, v);
     set_enc(l, v, encs[0]);
     for (const pg_demand *d; l->status == PG_OK && (d = other_demand(l, v, encs, n)) != NULL; n++) {
-        if (n == MAX_COPIES || !pg_layouts_can_repeat(l, i)) {
-            report_two(l, i, v, encs[0], d->enc,
-                       i->op == PG_OP_LOAD ? "a store of this kernel may change what is loaded"
-                                           : "it can't be computed twice");
+        if (n == MAX_COPIES) {
+            report_two(l, i, v, encs[0], d->enc, "it has eight already");
             break;
         }
         encs[n] = d->enc;
+        if (!pg_layouts_can_repeat(l, i) || i->op == PG_OP_MMA || i->op == PG_OP_UMMA) {
+            hand_over(l, v, encs[n], copy_behind(l, i->next, i, v, encs[n]));
+            continue;
+        }
         pg_inst *copy = repeat(l, i, encs[n]);
         if (!copy) {
             return;
@@ -307,6 +335,39 @@ static void visit_mma_begin(pg_layouts *l, pg_inst *i)
     demand(l, i, 0, e);
 }
 
+/* Operand `at` of mma in the encoding e: what was loaded or computed stays in its own. */
+static void give_operand(pg_layouts *l, pg_inst *mma, uint32_t at, pg_enc e)
+{
+    const pg_val v = mma->in[at];
+    const pg_inst *def = pg_val_def(l->k, v);
+    const bool takes_any = pg_val_is_const(l->k, v) ||
+                           (def != NULL && (def->op == PG_OP_SPLAT || def->op == PG_OP_CONST ||
+                                            def->op == PG_OP_IOTA || def->op == PG_OP_COPY));
+    if (e.id == 0 || pg_enc_eq(pg_layouts_enc_of(l, v), e)) {
+        return;
+    }
+    if (takes_any) {
+        demand(l, mma, at, e);
+    } else {
+        set_in(l, mma, at, copy_behind(l, mma, mma, v, e));
+    }
+}
+
+static void visit_mma(pg_layouts *l, pg_inst *i)
+{
+    const pg_enc own = pg_layouts_enc_of(l, i->out[0]);
+    const pg_enc acc = own.id != 0 ? own : anchor_of(l, i->out[0]);
+    if (acc.id == 0) {
+        return; /* reported where it was learned */
+    }
+    set_enc(l, i->out[0], acc);
+    visit_value(l, i);
+    demand(l, i, 2, acc);
+    for (uint32_t at = 0; at < 2; at++) {
+        give_operand(l, i, at, pg_layouts_operand(l, i, at, acc));
+    }
+}
+
 static pg_inst *yield_of(const pg_region *r)
 {
     return r->last && r->last->op == PG_OP_YIELD ? r->last : NULL;
@@ -316,7 +377,6 @@ static void walk(pg_layouts *l, pg_region *r);
 
 static void visit_for(pg_layouts *l, pg_inst *loop)
 {
-    static const char why[] = "a carried value has one layout";
     pg_region *body = loop->regions[0];
     pg_inst *yield = yield_of(body);
     for (uint32_t j = 0; j < loop->n_out; j++) {
@@ -324,7 +384,7 @@ static void visit_for(pg_layouts *l, pg_inst *loop)
             continue;
         }
         const pg_enc e = choose(l, loop, loop->out[j]);
-        settle(l, loop, loop->out[j], e, why);
+        settle(l, loop->next, loop, loop->out[j], e);
         set_enc(l, body->args[1 + j], e);
         demand(l, loop, 3 + j, e);
         if (yield && j < yield->n_in) {
@@ -334,7 +394,7 @@ static void visit_for(pg_layouts *l, pg_inst *loop)
     walk(l, body);
     for (uint32_t j = 1; j < body->n_args; j++) {
         if (pg_layouts_is_tile(l, body->args[j])) {
-            settle(l, loop, body->args[j], pg_layouts_enc_of(l, body->args[j]), why);
+            settle(l, body->first, loop, body->args[j], pg_layouts_enc_of(l, body->args[j]));
         }
     }
 }
@@ -346,7 +406,7 @@ static void visit_if(pg_layouts *l, pg_inst *branch)
             continue;
         }
         const pg_enc e = choose(l, branch, branch->out[j]);
-        settle(l, branch, branch->out[j], e, "the result of a condition has one layout");
+        settle(l, branch->next, branch, branch->out[j], e);
         for (uint32_t r = 0; r < branch->n_regions; r++) {
             pg_inst *yield = yield_of(branch->regions[r]);
             if (yield && j < yield->n_in) {
@@ -366,6 +426,8 @@ static void visit(pg_layouts *l, pg_inst *i)
     case PG_OP_IF: visit_if(l, i); return;
     case PG_OP_STORE:
     case PG_OP_BUF_STORE: visit_store(l, i); return;
+    case PG_OP_MMA:
+    case PG_OP_UMMA: visit_mma(l, i); return;
     case PG_OP_MMA_BEGIN: visit_mma_begin(l, i); return;
     default: break;
     }

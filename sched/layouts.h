@@ -46,6 +46,9 @@ pg_enc pg_layouts_peek_default(pg_layouts *l, const pg_inst *at, pg_type tile);
 /* Invariant I1 for a layout. */
 pg_layout_error pg_layouts_enc_for(pg_layouts *l, pg_type tile, uint32_t n_warps,
                                    const pg_layout *want, pg_enc *out);
+/* The encoding that gives this tile a layout that was computed, unless that failed with `error`. */
+pg_enc pg_layouts_of_layout(pg_layouts *l, const pg_inst *at, pg_type tile, const pg_layout *layout,
+                            pg_layout_error error);
 pg_str pg_layouts_enc_text(pg_layouts *l, pg_enc e); /* its name in the module */
 /* One line for --explain=layouts. */
 void pg_layouts_explain(pg_layouts *l, const pg_inst *at, const char *format, ...) PG_PRINTF(3, 4);
@@ -61,6 +64,9 @@ bool pg_layouts_reduces_to(pg_layouts *l, const pg_inst *reduce, pg_enc enc, pg_
 /* Encoding for the operand of a reduction whose result has `res`: what the result leaves free takes
  * the elements that are combined. Id 0 if there is none. */
 pg_enc pg_layouts_spread(pg_layouts *l, const pg_inst *reduce, pg_enc res);
+/* layouts_mma.c: the result of mma, and its operands 0 and 1 for a result in `acc`. */
+pg_enc pg_layouts_accumulator(pg_layouts *l, const pg_inst *mma);
+pg_enc pg_layouts_operand(pg_layouts *l, const pg_inst *mma, uint32_t at, pg_enc acc);
 
 static inline pg_enc pg_layouts_enc_of(const pg_layouts *l, pg_val v)
 {

@@ -111,6 +111,20 @@ pg_layout_error pg_layouts_enc_for(pg_layouts *l, pg_type tile, uint32_t n_warps
     return pg_enc_of_layout(l->types, want, out);
 }
 
+pg_enc pg_layouts_of_layout(pg_layouts *l, const pg_inst *at, pg_type tile, const pg_layout *layout,
+                            pg_layout_error error)
+{
+    pg_enc e = {0};
+    if (error == PG_LAYOUT_OK) {
+        error = pg_layouts_enc_for(l, tile, pg_inst_warps(at), layout, &e);
+    }
+    if (error != PG_LAYOUT_OK) {
+        return no_layout(l, at, tile, error);
+    }
+    (void)pg_layouts_enc_text(l, e);
+    return e;
+}
+
 /* The default before it has a name. */
 static pg_layout_error default_enc(pg_layouts *l, const pg_inst *at, pg_type tile,
                                    pg_layout *layout, pg_enc *out)

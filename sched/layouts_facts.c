@@ -116,6 +116,11 @@ static void learn_hint(pg_layouts *l, const pg_inst *i)
         learn_reduce(l, i);
         return;
     }
+    if (i->op == PG_OP_MMA || i->op == PG_OP_UMMA) {
+        const pg_enc own = pg_layouts_enc_of(l, i->out[0]);
+        set_hint(l, i->out[0], own.id != 0 ? own : pg_layouts_accumulator(l, i));
+        return;
+    }
     if (i->n_out == 0 || !(flags & PG_F_ELEM || i->op == PG_OP_LOAD || i->op == PG_OP_ADDPTR)) {
         return;
     }
@@ -128,14 +133,17 @@ static void learn_hint(pg_layouts *l, const pg_inst *i)
     }
 }
 
-/* What is yielded reaches the results, unless the initial value brought something. */
+/* What reaches a yield reaches the result; of a loop, also its carried value. */
 static void learn_yield(pg_layouts *l, const pg_inst *yield)
 {
     const pg_inst *owner = yield->parent->owner;
-    for (uint32_t j = 0; owner && j < yield->n_in && j < owner->n_out; j++) {
+    for (uint32_t j = 0; owner != NULL && j < yield->n_in && j < owner->n_out; j++) {
         const pg_enc e = hint_of(l, yield->in[j]);
-        if (e.id != 0 && hint_of(l, owner->out[j]).id == 0) {
+        if (e.id != 0 && owner->op == PG_OP_IF) {
             set_hint(l, owner->out[j], e);
+        } else if (e.id != 0 && owner->op == PG_OP_FOR && hint_of(l, owner->out[j]).id == 0) {
+            set_hint(l, owner->out[j], e);
+            set_hint(l, owner->regions[0]->args[1 + j], e);
         }
     }
 }

@@ -207,19 +207,32 @@ def what_comes_later_is_3(c):
     specs = ["--arg=zero:256", "--arg=out:o.npy:f32:64", "--arg=u32:64", "--arg=f32:1"]
     common = ["exec", "scale.ptx", "--grid=2", "--block=32", *specs]
     assert "6141" in c.run(*common, "--trace=t.json", want=3).numbers()
+
+
+def races_are_4(c):
+    c.write("race.ptx", RACE)
+    c.write("scale.ptx", SCALE)
+    common = ["--grid=2", "--block=32", "--arg=zero:256", "--arg=out:o.npy:f32:64", "--arg=u32:64",
+              "--arg=f32:1"]
     for races in ("--races", "--races=isa", "--races=practice"):
-        c.run(*common, races, want=3)
+        c.run("exec", "scale.ptx", *common, races, want=0)
+        r = c.run("exec", "race.ptx", "--grid=1", "--block=128", "--arg=out:w.npy:u32:1", races,
+                  "--seeds=2", want=4)
+        assert "6150" in r.numbers() and "race:" in r.err and "seed 0]" in r.err
+        assert "note: the other access: CTA 0,0,0" in r.err and r.err.count("^") == 2
 
 
 def statistics(c):
     c.write("scale.ptx", SCALE)
     r = c.run("exec", "scale.ptx", "--grid=2", "--block=32", "--arg=zero:256",
               "--arg=out:o.npy:f32:64", "--arg=u32:64", "--arg=f32:1", "--stats", want=0)
+    assert re.search(r"line +shared +wavefronts +extra +global +sectors", r.err)
+    assert re.search(r" 0 +0 +0 +2 +8  st.global.f32", r.err)
     assert "CTAs 2" in r.err and "ld.global.f32" in r.err and r.out == ""
 
 
 if __name__ == "__main__":
     harness.main([
         scaled, array_forms, values_of_every_type, wrong_arguments, wrong_ptx_is_1, faults_are_4,
-        seeds_must_agree, what_comes_later_is_3, statistics,
+        seeds_must_agree, races_are_4, what_comes_later_is_3, statistics,
     ])

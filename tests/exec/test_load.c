@@ -99,26 +99,29 @@ Test(exec_load, launches_that_do_not_fit)
                                    .block = {64, 2, 1},
                                    .params = params,
                                    .params_size = 196};
-    ptxexec_launch_options bad[7];
-    for (size_t k = 0; k < 7; k++) {
+    ptxexec_launch_options bad[6];
+    for (size_t k = 0; k < 6; k++) {
         bad[k] = good;
     }
     bad[0].block[0] = 32;
     bad[1].grid[1] = 0;
     bad[2].params_size = 195;
     bad[3].dynamic_shared = 228 * 1024;
-    bad[4].races = PTXEXEC_RACES_ISA;
-    bad[5].cluster[0] = 2;
-    bad[5].cluster[1] = bad[5].cluster[2] = 1;
-    bad[6].block[1] = 64;
-    for (size_t k = 0; k < 7; k++) {
+    bad[4].cluster[0] = 2;
+    bad[4].cluster[1] = bad[4].cluster[2] = 1;
+    bad[5].block[1] = 64;
+    for (size_t k = 0; k < 6; k++) {
         ptxexec_report *r = NULL;
         ptxexec_status status = ptxexec_launch(d, m, &bad[k], &r);
-        cr_expect_eq(status, k == 4 ? PTXEXEC_E_UNSUPPORTED : PTXEXEC_E_INVALID, "%zu", k);
+        cr_expect_eq(status, PTXEXEC_E_INVALID, "%zu", k);
         cr_expect_eq(ptxexec_report_diag_count(r), 1);
         ptxexec_report_destroy(r);
     }
     ptxexec_report *r = NULL;
+    good.races = (ptxexec_races)3;
+    cr_expect_eq(ptxexec_launch(d, m, &good, &r), PTXEXEC_E_MISUSE);
+    cr_expect_null(r);
+    good.races = PTXEXEC_RACES_ISA;
     cr_expect_eq(ptxexec_launch(d, m, &good, &r), PTXEXEC_OK);
     ptxexec_report_destroy(r);
     ptxexec_device_destroy(d);
@@ -154,7 +157,7 @@ static void *metered(void *user, void *block, size_t old_size, size_t new_size)
     return p;
 }
 
-static ptxexec_status whole_run(const ptxexec_allocator *alloc)
+static ptxexec_status whole_run(const ptxexec_allocator *alloc, ptxexec_races races)
 {
     static const char text[] =
         EXEC_HEAD("sm_90") ".global .u32 g[4] = {1, 2, 3, 4};\n"
@@ -165,7 +168,13 @@ static ptxexec_status whole_run(const ptxexec_allocator *alloc)
                            "ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x;\n"
                            "{ .param .b32 a; .param .b32 b; st.param.b32 [a], %r1; call.uni (b), "
                            "f, (a); ld.param.b32 %r3, [b]; }\n"
-                           "mad.wide.u32 %rd2, %r1, 4, %rd1; st.global.u32 [%rd2], %r3; ret;\n}\n";
+                           "mov.u32 %r4, s; mad.lo.u32 %r5, %r1, 4, %r4; mov.u64 %rd3, g;\n"
+                           "cp.async.ca.shared.global [%r5], [%rd3], 4; cp.async.commit_group;\n"
+                           "cp.async.wait_group 0; bar.sync 0; st.shared.b8 [%r5], %r1;\n"
+                           "bar.warp.sync -1; membar.gl; red.global.add.u32 [%rd3+4], 1;\n"
+                           "ld.acquire.gpu.global.u32 %r6, [%rd3+4]; mov.u32 %r7, %ctaid.x;\n"
+                           "mad.lo.u32 %r7, %r7, 64, %r1;\n"
+                           "mad.wide.u32 %rd2, %r7, 4, %rd1; st.global.u32 [%rd2], %r3; ret;\n}\n";
     ptxexec_module *m = NULL;
     ptxexec_device *d = NULL;
     ptxexec_report *r = NULL;
@@ -173,13 +182,14 @@ static ptxexec_status whole_run(const ptxexec_allocator *alloc)
     ptxexec_status status = ptxexec_module_load(alloc, text, strlen(text), &m);
     status = status != PTXEXEC_OK ? status : ptxexec_device_create(alloc, &d);
     status = status != PTXEXEC_OK ? status
-                                  : ptxexec_device_alloc(d, 256, PTXEXEC_FILL_POISON, "out", &out);
+                                  : ptxexec_device_alloc(d, 512, PTXEXEC_FILL_POISON, "out", &out);
     if (status == PTXEXEC_OK) {
         ptxexec_launch_options o = {.struct_size = sizeof o,
                                     .grid = {2, 1, 1},
                                     .block = {64, 1, 1},
                                     .params = &out,
                                     .params_size = 8,
+                                    .races = races,
                                     .collect_stats = 1};
         status = ptxexec_launch(d, m, &o, &r);
     }
@@ -189,19 +199,26 @@ static ptxexec_status whole_run(const ptxexec_allocator *alloc)
     return status;
 }
 
-Test(exec_load, out_of_memory)
+static void run_out(ptxexec_races races)
 {
     meter counter = {.fail_at = 0};
     ptxexec_allocator alloc = {&counter, metered};
-    cr_assert_eq(whole_run(&alloc), PTXEXEC_OK);
+    cr_assert_eq(whole_run(&alloc, races), PTXEXEC_OK);
     cr_expect_eq(counter.bytes, 0);
     uint64_t n = counter.n;
     for (uint64_t k = 1; k <= n; k++) {
         counter = (meter){.fail_at = k};
-        ptxexec_status status = whole_run(&alloc);
+        ptxexec_status status = whole_run(&alloc, races);
         cr_assert_eq(status, PTXEXEC_E_NOMEM, "request %u of %u: status %d", (unsigned)k,
                      (unsigned)n, (int)status);
         cr_assert_eq(counter.bytes, 0, "request %u: %d bytes left", (unsigned)k,
                      (int)counter.bytes);
     }
+}
+
+Test(exec_load, out_of_memory)
+{
+    run_out(PTXEXEC_RACES_OFF);
+    run_out(PTXEXEC_RACES_PRACTICE);
+    run_out(PTXEXEC_RACES_ISA);
 }

@@ -76,6 +76,10 @@ static const char *const instances[PG_OP_COUNT] = {
     [PG_OP_ADDPTR] = "%a = addptr %p, %i : tile<64xptr<f32>>",
     [PG_OP_LOAD] = "%a = load %p, %c, 0.0 [cache=ca] : f32",
     [PG_OP_STORE] = "store %p, %x, %c [cache=wb]",
+    [PG_OP_MMA] = "%a = const 0.0 : tile<64x64xf16>\n"
+                  "  %e = mma %a, %a, 0.0 [transa, transb] : tile<64x64xf32>",
+    [PG_OP_UMMA] = "%a = const 1 : tile<64x64xi8>\n  %e = umma %a, %a, 0 : tile<64x64xi32>",
+    [PG_OP_COPY] = "%a = copy %z : tile<64x64xf32>",
     [PG_OP_PROGRAM_ID] = "%a = program_id [axis=y] : i32",
     [PG_OP_NUM_PROGRAMS] = "%a = num_programs [axis=z] : i32",
     [PG_OP_FOR] = "%a = for %j in 0 to %n step 1 carry (%b = 0) [stages=2, unroll=4, part=@x] : "
@@ -88,6 +92,9 @@ static const char *const instances[PG_OP_COUNT] = {
     [PG_OP_BUF_VIEW] = "%a = buf.view %bufs, %n : buf<smem, 64x64xf16, #s>",
     [PG_OP_BUF_LOAD] = "%a = buf.load %buf : tile<64x64xf16>",
     [PG_OP_BUF_STORE] = "%a = const 0.0 : tile<64x64xf16>\n  buf.store %buf, %a",
+    [PG_OP_ASYNC_GET] = "%h = splat %ph : tile<64x64xptr<f16>>\n  async.get %h, %buf",
+    [PG_OP_ASYNC_COMMIT] = "async.commit",
+    [PG_OP_ASYNC_WAIT] = "async.wait [in_flight=2]",
     [PG_OP_RING_NEW] = "%a = ring.new [slots=3, full=1, empty=4] : ring<3>",
     [PG_OP_RING_PRIME] = "ring.prime %r [lag=1, per=warp]",
     [PG_OP_RING_NEXT] = "%a, %b = ring.next %r, %n, 0 : i32, i32",

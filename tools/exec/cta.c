@@ -1,9 +1,11 @@
 /* cta.c: one CTA: its memory, its warps, the order in which they run, its end. */
-#include "tools/exec/exec.h"
+#include "tools/exec/async.h"
+#include "tools/exec/race.h"
 
 static void *resize(pg_alloc alloc, void *block, size_t old_size, size_t new_size)
 {
-    return alloc.resize(alloc.user, block, old_size, new_size);
+    return block == NULL && new_size == 0 ? NULL
+                                          : alloc.resize(alloc.user, block, old_size, new_size);
 }
 
 /* ---- faults -------------------------------------------------------------------------------------
@@ -24,8 +26,8 @@ static void place_fault(const pe_warp *w, const pe_inst *i, uint32_t mask, ptxex
     }
 }
 
-void pe_fault_at(pe_warp *w, const pe_inst *i, ptxexec_fault_kind kind, uint32_t mask,
-                 uint64_t address, uint32_t size, const char *format, ...)
+void pe_fault_at(pe_warp *w, const pe_inst *i, ptxexec_fault_kind kind, pe_place place,
+                 const char *format, ...)
 {
     pe_cta *cta = w->cta;
     pe_worker *worker = cta->worker;
@@ -48,9 +50,10 @@ void pe_fault_at(pe_warp *w, const pe_inst *i, ptxexec_fault_kind kind, uint32_t
         return;
     }
     pg_strbuf_fini(&text);
-    f->f = (ptxexec_fault){.kind = kind, .message = message.ptr, .address = address, .size = size};
+    f->f = (ptxexec_fault){
+        .kind = kind, .message = message.ptr, .address = place.address, .size = place.size};
     f->cta = cta->linear;
-    place_fault(w, i, mask, &f->f.at);
+    place_fault(w, i, place.lanes, &f->f.at);
     if (worker->last_fault != NULL) {
         worker->last_fault->next = f;
     } else {
@@ -122,7 +125,7 @@ static bool init_warp(pe_cta *cta, pe_warp *w, uint32_t index)
 
 bool pe_cta_init(pe_cta *cta, pe_launch *l, pe_worker *worker, uint64_t linear)
 {
-    *cta = (pe_cta){.launch = l, .worker = worker, .linear = linear};
+    *cta = (pe_cta){.launch = l, .worker = worker, .linear = linear, .next_due = UINT64_MAX};
     cta->n_threads = l->o.block[0] * l->o.block[1] * l->o.block[2];
     cta->n_live = cta->n_threads;
     uint32_t n_warps = (cta->n_threads + PE_LANES - 1) / PE_LANES;
@@ -140,6 +143,9 @@ bool pe_cta_init(pe_cta *cta, pe_launch *l, pe_worker *worker, uint64_t linear)
     }
     for (uint32_t k = 0; is_ok && k < n_warps; k++) {
         is_ok = init_warp(cta, &cta->warps[k], k);
+    }
+    if (is_ok && l->o.races != PTXEXEC_RACES_OFF) {
+        is_ok = pe_races_new(cta) != NULL;
     }
     if (!is_ok) {
         worker->is_oom = true;
@@ -177,8 +183,10 @@ void pe_cta_fini(pe_cta *cta)
     pg_alloc alloc = cta->launch->alloc;
     keep_output(cta);
     for (uint32_t k = 0; k < cta->n_warps; k++) {
+        pe_copy_fini(&cta->warps[k]);
         pe_warp_memory_free(&cta->warps[k]);
     }
+    pe_races_fini(cta);
     resize(alloc, cta->warps, cta->n_warps * sizeof *cta->warps, 0);
     resize(alloc, cta->shared.data, (size_t)cta->shared.size * 2, 0);
     *cta = (pe_cta){.launch = cta->launch,
@@ -210,20 +218,20 @@ static void report_waiter(pe_warp *w, uint32_t group)
     const pe_inst *i = &w->cta->launch->m->code.at[w->lane[lane].pc];
     switch (w->wait[lane]) {
     case PE_W_ALIGN:
-        pe_fault_at(w, i, PTXEXEC_F_DIVERGED, group, 0, 0,
+        pe_fault_at(w, i, PTXEXEC_F_DIVERGED, (pe_place){.lanes = group},
                     "lanes %08x wait here for the rest of the warp, which waits elsewhere; live "
                     "lanes are %08x",
                     group, w->live);
         break;
     case PE_W_SYNC:
-        pe_fault_at(w, i, PTXEXEC_F_DEADLOCK, group, 0, 0,
+        pe_fault_at(w, i, PTXEXEC_F_DEADLOCK, (pe_place){.lanes = group},
                     "lanes %08x wait for the lanes %08x of member mask 0x%08x", group,
                     w->wait_mask[lane] & w->live & ~group, w->wait_mask[lane]);
         break;
     default: {
         const pe_barrier *b = &w->cta->barrier[w->wait_key[lane] % PE_N_BARRIERS];
         uint32_t expected = b->expected != 0 ? b->expected : w->cta->n_live;
-        pe_fault_at(w, i, PTXEXEC_F_DEADLOCK, group, 0, 0,
+        pe_fault_at(w, i, PTXEXEC_F_DEADLOCK, (pe_place){.lanes = group},
                     "lanes %08x wait at barrier %u: %u of %u threads arrived", group,
                     w->wait_key[lane], b->arrived, expected);
         break;
@@ -261,6 +269,9 @@ bool pe_cta_run(pe_cta *cta, uint32_t turns)
         if (cta->is_failed || cta->worker->is_oom || cta->n_live == 0) {
             return true;
         }
+        if (cta->n_steps >= cta->next_due) {
+            pe_copy_advance(cta);
+        }
         uint32_t set = runnable_warps(cta);
         if (set == 0) {
             if (!cta->is_failed) {
@@ -270,7 +281,8 @@ bool pe_cta_run(pe_cta *cta, uint32_t turns)
         }
         uint32_t index = pick(cta, set);
         uint32_t budget = 4096;
-        if ((set & (set - 1)) != 0) { /* several: short turns of drawn length */
+        if ((set & (set - 1)) != 0 || cta->next_due != UINT64_MAX) {
+            /* several, or copies under way: short turns of drawn length */
             budget = 16 + (uint32_t)(pe_random(&cta->rng) >> 40) % 128;
         }
         pe_warp_run(&cta->warps[index], budget);

@@ -50,6 +50,9 @@ typedef struct pe_warp pe_warp;
 typedef struct pe_cta pe_cta;
 typedef struct pe_launch pe_launch;
 typedef struct pe_inst pe_inst;
+typedef struct pe_races pe_races;     /* race.c: one CTA's threads, and its shared memory */
+typedef struct pe_gshadow pe_gshadow; /* race_global.c: who touched global memory */
+typedef struct pe_copy pe_copy;       /* async.c: a cp.async on its way */
 typedef void (*pe_fn)(pe_warp *w, const pe_inst *i, uint32_t mask);
 
 /* A register row of the frame, or a row of the constant pool (PE_CONST set). */
@@ -60,8 +63,11 @@ typedef uint32_t pe_opnd;
 enum {                 /* pe_inst.flags */
        PE_I_MICRO = 1, /* made by decoding: not counted */
        PE_I_GUARD_NEG = 2,
-       PE_I_ALIGNED = 4,  /* wants all live lanes of the warp */
-       PE_I_OWN_GUARD = 8 /* the handler looks at the guard itself (it sees all active lanes) */
+       PE_I_ALIGNED = 4,   /* wants all live lanes of the warp */
+       PE_I_OWN_GUARD = 8, /* the handler looks at the guard itself (it sees all active lanes) */
+       PE_I_STRONG = 16,   /* atomic, volatile, relaxed ...: does not race with its like */
+       PE_I_RELEASE = 32,
+       PE_I_ACQUIRE = 64
 };
 
 struct pe_inst {
@@ -250,20 +256,31 @@ struct pe_warp {
     uint64_t wait_big[PE_LANES];    /* 64-bit operand at arrival */
     uint32_t wait_poison[PE_LANES];
     pe_region *hit; /* last global region */
+    /* cp.async: in the order of issue; those behind n_copies are spare */
+    pe_copy **copies;
+    uint32_t n_copies, n_copies_made, copies_cap;
+    uint32_t n_commits[PE_LANES];
 };
 
 typedef struct pe_barrier {
-    uint32_t arrived;       /* threads */
-    uint32_t expected;      /* threads; 0: all live threads of the CTA */
-    bool is_open;           /* somebody arrived */
-    uint32_t count, n_true; /* for .red */
-    uint32_t kind;          /* of the instruction: plain, popc, and, or */
+    uint32_t arrived;           /* threads */
+    uint32_t expected;          /* threads; 0: all live threads of the CTA */
+    bool is_open;               /* somebody arrived */
+    uint32_t count, n_true;     /* for .red */
+    uint32_t kind;              /* of the instruction: plain, popc, and, or */
+    uint32_t who[PE_MAX_WARPS]; /* lanes that arrived */
 } pe_barrier;
+
+typedef struct pe_line { /* what one instruction did */
+    uint64_t n_steps, n_lanes;
+    uint64_t n_shared, n_wavefronts,
+        n_least; /* accesses; passes over the banks; without conflict */
+    uint64_t n_global, n_sectors;
+} pe_line;
 
 typedef struct pe_stats {
     uint64_t n_steps, n_lanes;
-    uint64_t *by_src; /* [2 * n_code]: steps and lanes of each pc, or NULL */
-    uint64_t n_global, n_sectors, n_shared, n_wavefronts;
+    pe_line *lines; /* by pc, or NULL */
 } pe_stats;
 
 typedef struct pe_fault {
@@ -303,6 +320,8 @@ struct pe_cta {
     pg_strbuf output;
     bool is_failed;
     uint32_t n_faults;
+    uint64_t next_due; /* step at which a copy reads or writes, UINT64_MAX: none */
+    pe_races *races;   /* NULL: not looked for */
 };
 
 struct pe_launch {
@@ -316,6 +335,7 @@ struct pe_launch {
     uint32_t shared_size; /* static and dynamic */
     uint64_t *sym_at;     /* by module symbol: address in its space */
     pe_region params, consts;
+    pe_gshadow *gshadow; /* NULL: races are not looked for */
 };
 
 /* ---- for handlers
@@ -421,9 +441,14 @@ static inline uint32_t pe_count(uint32_t mask)
     for (uint32_t rest_ = (mask), l = pe_first(rest_); rest_ != 0; \
          rest_ &= rest_ - 1, l = pe_first(rest_))
 
-/* Records a fault of the lanes `mask` at instruction `i`, stops the warp and its CTA. */
-void pe_fault_at(pe_warp *w, const pe_inst *i, ptxexec_fault_kind kind, uint32_t mask,
-                 uint64_t address, uint32_t size, const char *format, ...) PG_PRINTF(7, 8);
+typedef struct pe_place { /* what a fault concerns */
+    uint32_t lanes;
+    uint32_t size;    /* memory: bytes of the access */
+    uint64_t address; /* memory: generic address */
+} pe_place;
+/* Records a fault at instruction `i`, stops the warp and its CTA. */
+void pe_fault_at(pe_warp *w, const pe_inst *i, ptxexec_fault_kind kind, pe_place place,
+                 const char *format, ...) PG_PRINTF(5, 6);
 /* Reports poison among the lanes `mask` and returns true. */
 static inline bool pe_is_poison(pe_warp *w, const pe_inst *i, uint32_t poison,
                                 ptxexec_fault_kind kind, const char *what)
@@ -431,7 +456,7 @@ static inline bool pe_is_poison(pe_warp *w, const pe_inst *i, uint32_t poison,
     if (poison == 0) {
         return false;
     }
-    pe_fault_at(w, i, kind, poison, 0, 0, "%s is uninitialised", what);
+    pe_fault_at(w, i, kind, (pe_place){.lanes = poison}, "%s is uninitialised", what);
     return true;
 }
 static inline pg_str pe_opcode(const pe_cta *cta, const pe_inst *i)
@@ -440,12 +465,36 @@ static inline pg_str pe_opcode(const pe_cta *cta, const pe_inst *i)
     return m->opcodes.at[m->srcs.at[i->src].opcode];
 }
 
-/* Bytes of one lane's access, checked. NULL after reporting a fault. *poison: the bytes' poison
- * flags. */
-uint8_t *pe_resolve(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t address, uint32_t size,
-                    bool is_write, uint8_t **poison);
+/* Bytes of one lane's access (i->size * i->n of them), checked. NULL after reporting a fault.
+ * *poison: the bytes' poison flags. */
+uint8_t *pe_resolve(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t address, bool is_write,
+                    uint8_t **poison);
 /* The same for any space, without reporting: used to read strings. NULL if not mapped. */
 const uint8_t *pe_peek(pe_warp *w, uint32_t lane, uint64_t generic, uint64_t *out_left);
+
+/* State space of a generic address, and the address within it. */
+uint32_t pe_window_of(uint64_t generic, uint64_t *out_offset);
+
+/* One warp instruction's access, told to whoever counts (stats.c) or looks for races (race.c). */
+enum { PE_T_READ = 1, PE_T_WRITE = 2, PE_T_COPY = 4 /* the write is a cp.async under way */ };
+typedef struct pe_touch {
+    const uint64_t *at; /* by lane; + imm */
+    int64_t imm;
+    uint32_t size; /* bytes a lane */
+    uint8_t space; /* pg_ptx_space; NONE: generic */
+    uint8_t kind;
+} pe_touch;
+void pe_count_touch(pe_warp *w, const pe_inst *i, uint32_t mask, const pe_touch *t);
+void pe_race_touch(pe_warp *w, const pe_inst *i, uint32_t mask, const pe_touch *t);
+static inline void pe_note(pe_warp *w, const pe_inst *i, uint32_t mask, const pe_touch *t)
+{
+    if (w->cta->worker->stats.lines != NULL) {
+        pe_count_touch(w, i, mask, t);
+    }
+    if (w->cta->races != NULL) {
+        pe_race_touch(w, i, mask, t);
+    }
+}
 
 /* Local memory of a warp grows to `size` bytes per lane; false when out of memory. */
 bool pe_local_reserve(pe_warp *w, uint32_t size);

@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "tools/exec/exec.h"
+#include "tools/exec/race.h"
 #include "tools/exec/report.h"
 
 enum { PE_RESIDENT = 128, PE_MAX_WORKERS = 64, PE_TURNS = 8 };
@@ -28,7 +28,8 @@ typedef struct hand {
 
 static void *resize(pg_alloc alloc, void *block, size_t old_size, size_t new_size)
 {
-    return alloc.resize(alloc.user, block, old_size, new_size);
+    return block == NULL && new_size == 0 ? NULL
+                                          : alloc.resize(alloc.user, block, old_size, new_size);
 }
 
 static void note_failure(crew *c, uint64_t cta)
@@ -100,21 +101,22 @@ static void work_together(hand *h)
     resize(l->alloc, ctas, n_slots * sizeof *ctas, 0);
 }
 
-static uint64_t *new_counts(pe_launch *l)
+static pe_line *new_lines(pe_launch *l)
 {
-    size_t size = (size_t)l->m->code.n * 2 * sizeof(uint64_t);
-    uint64_t *counts = l->o.collect_stats != 0 ? resize(l->alloc, NULL, 0, size) : NULL;
-    if (counts != NULL) {
-        memset(counts, 0, size);
+    size_t size = (size_t)l->m->code.n * sizeof(pe_line);
+    pe_line *lines = l->o.collect_stats != 0 ? resize(l->alloc, NULL, 0, size) : NULL;
+    if (lines != NULL) {
+        memset(lines, 0, size);
     }
-    return counts;
+    return lines;
 }
 
 static ptxexec_status run_crew(pe_launch *l, ptxexec_report *report)
 {
     uint32_t n = l->o.host_threads == 0 ? 1 : l->o.host_threads;
     n = n > PE_MAX_WORKERS ? PE_MAX_WORKERS : n;
-    n = l->m->has_global_sync ? 1 : n;
+    /* Races between CTAs are looked for in one order of events. */
+    n = l->m->has_global_sync || l->o.races != PTXEXEC_RACES_OFF ? 1 : n;
     hand *hands = resize(l->alloc, NULL, 0, n * sizeof *hands);
     if (hands == NULL) {
         return PTXEXEC_E_NOMEM;
@@ -125,8 +127,8 @@ static ptxexec_status run_crew(pe_launch *l, ptxexec_report *report)
     for (uint32_t k = 0; k < n; k++) {
         hands[k] = (hand){.crew = &c, .worker = {.launch = l}};
         pg_arena_init(&hands[k].worker.arena, l->alloc);
-        hands[k].worker.stats.by_src = new_counts(l);
-        hands[k].worker.is_oom = l->o.collect_stats != 0 && hands[k].worker.stats.by_src == NULL;
+        hands[k].worker.stats.lines = new_lines(l);
+        hands[k].worker.is_oom = l->o.collect_stats != 0 && hands[k].worker.stats.lines == NULL;
     }
     for (uint32_t k = 1; k < n; k++) {
         hands[k].is_started = pthread_create(&hands[k].thread, NULL, work, &hands[k]) == 0;
@@ -147,8 +149,7 @@ static ptxexec_status run_crew(pe_launch *l, ptxexec_report *report)
     }
     for (uint32_t k = 0; k < n; k++) {
         pg_arena_fini(&hands[k].worker.arena);
-        resize(l->alloc, hands[k].worker.stats.by_src, (size_t)l->m->code.n * 2 * sizeof(uint64_t),
-               0);
+        resize(l->alloc, hands[k].worker.stats.lines, (size_t)l->m->code.n * sizeof(pe_line), 0);
     }
     resize(l->alloc, hands, n * sizeof *hands, 0);
     return status;
@@ -223,9 +224,6 @@ static pg_status check_launch(pe_launch *l, ptxexec_report *r)
         return refuse(r, f, "static and dynamic shared memory exceed 227 KiB");
     }
     l->shared_size = (uint32_t)size;
-    if (o->races != PTXEXEC_RACES_OFF) {
-        return pg_diag_add(&r->diags, PG_D_EXEC_NOT_YET, (pg_loc){0, 0}, "race detection");
-    }
     return PG_OK;
 }
 
@@ -295,8 +293,12 @@ static ptxexec_status launch(pe_launch *l, ptxexec_report *r)
     if (status != PTXEXEC_OK) {
         return status;
     }
+    if (l->o.races != PTXEXEC_RACES_OFF && !pe_gshadow_init(l)) {
+        return PTXEXEC_E_NOMEM;
+    }
     double begin = now();
     status = run_crew(l, r);
+    pe_gshadow_fini(l);
     r->stats.seconds = now() - begin;
     r->stats.n_ctas = l->n_ctas;
     r->stats.n_warps =
@@ -317,7 +319,7 @@ ptxexec_status ptxexec_launch(ptxexec_device *d, ptxexec_module *m,
         return PTXEXEC_E_MISUSE;
     }
     memcpy(&o, options, options->struct_size);
-    if (o.entry >= m->entries.n) {
+    if (o.entry >= m->entries.n || (uint32_t)o.races > PTXEXEC_RACES_ISA) {
         return PTXEXEC_E_MISUSE;
     }
     o.max_steps = o.max_steps == 0 ? UINT64_C(1) << 32 : o.max_steps;

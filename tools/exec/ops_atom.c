@@ -74,10 +74,16 @@ static void atom(pe_warp *w, const pe_inst *i, uint32_t mask)
         return;
     }
     memcpy(a, pe_src64(w, i->a), sizeof a);
+    const pe_touch touch = {
+        .at = a, .imm = i->imm, .size = i->size, .space = i->space, .kind = PE_T_READ | PE_T_WRITE};
+    pe_note(w, i, mask, &touch);
+    if (w->cta->is_failed) {
+        return;
+    }
     pg_foreach_lane(l, mask)
     {
         uint8_t *poison = NULL;
-        uint8_t *p = pe_resolve(w, i, l, a[l] + (uint64_t)i->imm, i->size, true, &poison);
+        uint8_t *p = pe_resolve(w, i, l, a[l] + (uint64_t)i->imm, true, &poison);
         if (p == NULL) {
             return;
         }
@@ -126,6 +132,7 @@ void pe_dec_atom(pe_dec *d)
     bool is_red = pg_str_is(d->op, "red");
     d->i.space = pe_take_space(d);
     pe_take_order(d, d->i.space);
+    d->i.flags |= PE_I_STRONG;
     if (d->i.space == PG_PTX_SP_GLOBAL || d->i.space == PG_PTX_SP_NONE) {
         d->m->has_global_sync = true;
     }

@@ -1,4 +1,4 @@
-/* ops_mem.c: ld and st in every space, with vectors; counts of sectors and bank passes. */
+/* ops_mem.c: ld and st in every space, with vectors. */
 #include "tools/exec/ops.h"
 
 typedef struct element {
@@ -15,8 +15,9 @@ typedef struct elements {
 
 /* The common case inline: the array that the warp touched last, or shared memory. */
 static inline uint8_t *reach(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t address,
-                             uint32_t size, bool is_write, uint8_t **poison)
+                             bool is_write, uint8_t **poison)
 {
+    uint32_t size = (uint32_t)i->size * i->n;
     const pe_region *r = i->space == PG_PTX_SP_SHARED ? &w->cta->shared : w->hit;
     if (r != NULL && (i->space == PG_PTX_SP_SHARED || i->space == PG_PTX_SP_GLOBAL ||
                       i->space == PG_PTX_SP_NONE)) {
@@ -26,7 +27,7 @@ static inline uint8_t *reach(pe_warp *w, const pe_inst *i, uint32_t lane, uint64
             return r->data + off;
         }
     }
-    return pe_resolve(w, i, lane, address, size, is_write, poison);
+    return pe_resolve(w, i, lane, address, is_write, poison);
 }
 
 static inline bool any_poison(const uint8_t *p, uint32_t size)
@@ -36,56 +37,6 @@ static inline bool any_poison(const uint8_t *p, uint32_t size)
         any |= p[k];
     }
     return any != 0;
-}
-
-/* 32-byte sectors of global memory and passes over 32 banks that one access of the warp takes. */
-static void count_access(pe_warp *w, const pe_inst *i, const uint64_t *addresses, uint32_t mask,
-                         uint32_t size)
-{
-    pe_stats *s = &w->cta->worker->stats;
-    if (i->space == PG_PTX_SP_SHARED) {
-        uint64_t words[PE_LANES * 4];
-        uint32_t n = 0;
-        uint32_t load[32] = {0};
-        uint32_t most = 1;
-        pg_foreach_lane(l, mask)
-        {
-            for (uint64_t at = (addresses[l] + (uint64_t)i->imm) / 4;
-                 at <= (addresses[l] + (uint64_t)i->imm + size - 1) / 4 && n < PG_COUNT_OF(words);
-                 at++) {
-                bool is_known = false;
-                for (uint32_t k = 0; k < n && !is_known; k++) {
-                    is_known = words[k] == at;
-                }
-                if (!is_known) {
-                    words[n++] = at;
-                    load[at % 32]++;
-                    most = load[at % 32] > most ? load[at % 32] : most;
-                }
-            }
-        }
-        s->n_shared++;
-        s->n_wavefronts += most;
-        return;
-    }
-    if (i->space != PG_PTX_SP_GLOBAL && i->space != PG_PTX_SP_NONE) {
-        return;
-    }
-    uint64_t sectors[PE_LANES];
-    uint32_t n = 0;
-    pg_foreach_lane(l, mask)
-    {
-        uint64_t at = (addresses[l] + (uint64_t)i->imm) / 32;
-        bool is_known = false;
-        for (uint32_t k = n; k > 0 && !is_known; k--) {
-            is_known = sectors[k - 1] == at;
-        }
-        if (!is_known) {
-            sectors[n++] = at;
-        }
-    }
-    s->n_global++;
-    s->n_sectors += n;
 }
 
 /* ---- ld
@@ -155,31 +106,34 @@ static void set_lane(pe_warp *w, const element *e, uint32_t lane, uint64_t x, bo
     *q = is_poison ? *q | bit : *q & ~bit;
 }
 
-static bool begin_access(pe_warp *w, const pe_inst *i, uint32_t mask, uint64_t addresses[PE_LANES])
+static bool begin_access(pe_warp *w, const pe_inst *i, uint32_t mask, uint8_t kind,
+                         uint64_t addresses[PE_LANES])
 {
     if (pe_is_poison(w, i, pe_poison64(w, i->a) & mask, PTXEXEC_F_POISON_ADDRESS, "the address")) {
         return false;
     }
     /* The result may be the address register: keep the addresses. */
     memcpy(addresses, pe_src64(w, i->a), PE_LANES * sizeof *addresses);
-    if (w->cta->worker->stats.by_src != NULL) {
-        count_access(w, i, addresses, mask, (uint32_t)i->size * i->n);
-    }
-    return true;
+    const pe_touch t = {.at = addresses,
+                        .imm = i->imm,
+                        .size = (uint32_t)i->size * i->n,
+                        .space = i->space,
+                        .kind = kind};
+    pe_note(w, i, mask, &t);
+    return !w->cta->is_failed;
 }
 
 static void ld(pe_warp *w, const pe_inst *i, uint32_t mask)
 {
     const elements *e = i->ext;
     uint64_t a[PE_LANES];
-    uint32_t total = (uint32_t)i->size * i->n;
-    if (!begin_access(w, i, mask, a)) {
+    if (!begin_access(w, i, mask, PE_T_READ, a)) {
         return;
     }
     pg_foreach_lane(l, mask)
     {
         uint8_t *poison = NULL;
-        const uint8_t *p = reach(w, i, l, a[l] + (uint64_t)i->imm, total, false, &poison);
+        const uint8_t *p = reach(w, i, l, a[l] + (uint64_t)i->imm, false, &poison);
         if (p == NULL) {
             return;
         }
@@ -197,13 +151,13 @@ static void ld_word(pe_warp *w, const pe_inst *i, uint32_t mask)
     uint64_t a[PE_LANES];
     uint32_t t[PE_LANES] = {0};
     uint32_t q = 0;
-    if (!begin_access(w, i, mask, a)) {
+    if (!begin_access(w, i, mask, PE_T_READ, a)) {
         return;
     }
     pg_foreach_lane(l, mask)
     {
         uint8_t *poison = NULL;
-        const uint8_t *p = reach(w, i, l, a[l] + (uint64_t)i->imm, 4, false, &poison);
+        const uint8_t *p = reach(w, i, l, a[l] + (uint64_t)i->imm, false, &poison);
         if (p == NULL) {
             return;
         }
@@ -244,14 +198,13 @@ static void st(pe_warp *w, const pe_inst *i, uint32_t mask)
 {
     const elements *e = i->ext;
     uint64_t a[PE_LANES];
-    uint32_t total = (uint32_t)i->size * i->n;
-    if (!begin_access(w, i, mask, a)) {
+    if (!begin_access(w, i, mask, PE_T_WRITE, a)) {
         return;
     }
     pg_foreach_lane(l, mask)
     {
         uint8_t *poison = NULL;
-        uint8_t *p = reach(w, i, l, a[l] + (uint64_t)i->imm, total, true, &poison);
+        uint8_t *p = reach(w, i, l, a[l] + (uint64_t)i->imm, true, &poison);
         if (p == NULL) {
             return;
         }
@@ -270,13 +223,13 @@ static void st_word(pe_warp *w, const pe_inst *i, uint32_t mask)
     uint64_t a[PE_LANES];
     const uint32_t *x = pe_src32(w, i->b);
     uint32_t q = pe_poison32(w, i->b);
-    if (!begin_access(w, i, mask, a)) {
+    if (!begin_access(w, i, mask, PE_T_WRITE, a)) {
         return;
     }
     pg_foreach_lane(l, mask)
     {
         uint8_t *poison = NULL;
-        uint8_t *p = reach(w, i, l, a[l] + (uint64_t)i->imm, 4, true, &poison);
+        uint8_t *p = reach(w, i, l, a[l] + (uint64_t)i->imm, true, &poison);
         if (p == NULL) {
             return;
         }
@@ -304,6 +257,9 @@ void pe_take_order(pe_dec *d, uint8_t space)
 {
     uint32_t order = pe_take_one(d, "weak relaxed acquire release acq_rel volatile mmio sc");
     (void)pe_take_one(d, "cta cluster gpu sys");
+    d->i.flags |= order > 1 ? PE_I_STRONG : 0;
+    d->i.flags |= order == 3 || order == 5 || order == 8 ? PE_I_ACQUIRE : 0;
+    d->i.flags |= order == 4 || order == 5 || order == 8 ? PE_I_RELEASE : 0;
     if (order > 1 && (space == PG_PTX_SP_GLOBAL || space == PG_PTX_SP_NONE)) {
         d->m->has_global_sync = true;
     }

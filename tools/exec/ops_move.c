@@ -1,6 +1,7 @@
 /* ops_move.c: mov in all its forms, special registers, addresses of names, generic addresses,
  * hints. */
 #include "tools/exec/ops.h"
+#include "tools/exec/race.h"
 
 /* ---- special registers
  * --------------------------------------------------------------------------------- */
@@ -363,14 +364,23 @@ void pe_dec_nop(pe_dec *d)
     pe_emit(d, nothing);
 }
 
+static void fence(pe_warp *w, const pe_inst *i, uint32_t mask)
+{
+    (void)i;
+    if (w->cta->races != NULL) {
+        pe_race_fence(w, mask);
+    }
+}
+
 void pe_dec_fence(pe_dec *d)
 {
     /* One interleaving runs at a time: memory is always as new as it can be. */
     (void)pe_take_one(d, "sc acq_rel acquire release");
-    if (pe_take(d, "proxy")) {
+    bool is_proxy = pe_take(d, "proxy");
+    if (is_proxy) {
         (void)pe_take_one(d, "alias async async.global async::generic");
         (void)pe_take_one(d, "global shared::cta shared::cluster");
     }
     (void)pe_take_one(d, "cta cluster gpu gl sys");
-    pe_emit(d, nothing);
+    pe_emit(d, is_proxy ? nothing : fence);
 }

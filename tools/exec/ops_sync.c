@@ -1,6 +1,7 @@
 /* ops_sync.c: instructions by which lanes or warps meet: shfl, vote, match, redux, elect, bar.warp,
  * bar. */
 #include "tools/exec/ops.h"
+#include "tools/exec/race.h"
 
 enum {
     M_SHFL,
@@ -27,7 +28,7 @@ static void shfl_results(pe_warp *w, const pe_inst *i, uint32_t set, pe_met *out
         uint32_t clamp = w->wait_val[l][2] & 31u;
         uint32_t most = (l & seg) | (clamp & ~seg);
         uint32_t least = l & seg;
-        uint32_t j = l;
+        uint32_t j;
         bool is_in = false;
         switch (i->op) {
         case SHFL_UP:
@@ -131,6 +132,9 @@ static void redux_results(const pe_warp *w, const pe_inst *i, uint32_t set, pe_m
 void pe_sync_results(pe_warp *w, const pe_inst *i, uint32_t set, pe_met *out)
 {
     memset(out, 0, sizeof *out);
+    if (w->cta->races != NULL) {
+        pe_race_meet(w, set, i->type == M_WARP_BAR);
+    }
     switch (i->type) {
     case M_SHFL: shfl_results(w, i, set, out); break;
     case M_VOTE:
@@ -327,7 +331,7 @@ static void bar(pe_warp *w, const pe_inst *i, uint32_t mask)
         a.id = id[lane];
         a.expected = count != NULL ? count[lane] : 0;
         if (count != NULL && (a.expected == 0 || a.expected % PE_LANES != 0)) {
-            pe_fault_at(w, i, PTXEXEC_F_BARRIER, same, 0, 0,
+            pe_fault_at(w, i, PTXEXEC_F_BARRIER, (pe_place){.lanes = same},
                         "a count of %u threads is not a positive multiple of the warp size",
                         a.expected);
             return;

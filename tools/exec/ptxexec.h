@@ -166,8 +166,8 @@ PTXEXEC_API PTXEXEC_CHECKED ptxexec_status ptxexec_device_symbol(ptxexec_device 
 
 typedef enum ptxexec_races {
     PTXEXEC_RACES_OFF = 0,
-    PTXEXEC_RACES_PRACTICE = 1, /* not there yet: PTXEXEC_E_UNSUPPORTED */
-    PTXEXEC_RACES_ISA = 2       /* not there yet: PTXEXEC_E_UNSUPPORTED */
+    PTXEXEC_RACES_PRACTICE = 1, /* accepts what known-good kernels leave out (docs/executor.md) */
+    PTXEXEC_RACES_ISA = 2       /* asks for every fence that the ISA asks for */
 } ptxexec_races;
 
 typedef struct ptxexec_launch_options {
@@ -223,9 +223,11 @@ typedef enum ptxexec_fault_kind { /* numbers are fixed; new ones are appended */
                                   PTXEXEC_F_TRAP = 14,
                                   PTXEXEC_F_ASSERT = 15, /* __assertfail */
                                   PTXEXEC_F_BAD_CALL =
-                                      16,                /* indirect call or brx.idx to no target */
-                                  PTXEXEC_F_STACK = 17,  /* call depth or local memory used up */
-                                  PTXEXEC_F_SHUFFLE = 18 /* read from a lane that is not there */
+                                      16,               /* indirect call or brx.idx to no target */
+                                  PTXEXEC_F_STACK = 17, /* call depth or local memory used up */
+                                  PTXEXEC_F_SHUFFLE = 18, /* read from a lane that is not there */
+                                  PTXEXEC_F_RACE = 19 /* two accesses that nothing orders, one of
+                                                         them a write; `other` is the earlier one */
 } ptxexec_fault_kind;
 
 typedef struct ptxexec_access { /* one thread at one instruction */
@@ -242,7 +244,7 @@ typedef struct ptxexec_fault {
     uint64_t address; /* memory faults: generic address of the first byte; else 0 */
     uint32_t size;    /* bytes of the access, else 0 */
     uint32_t has_other;
-    ptxexec_access other; /* the second access (of a race; later), where has_other */
+    ptxexec_access other; /* the other access of a race, where has_other */
 } ptxexec_fault;
 
 typedef struct ptxexec_stats {
@@ -255,7 +257,20 @@ typedef struct ptxexec_stats {
     uint64_t n_shared_accesses;   /* the same for shared memory */
     uint64_t n_shared_wavefronts; /* passes that 32 banks of 4 bytes need */
     double seconds;               /* host time of the launch */
+    uint64_t n_shared_extra;      /* passes that bank conflicts add (collect_stats) */
 } ptxexec_stats;
+
+/* Memory accesses of one instruction of the text. Lanes are served in phases (32 of up to 4 bytes,
+ * 16 of 8, 8 of 16, each matrix of ldmatrix and stmatrix); a phase without conflict is one pass. */
+typedef struct ptxexec_line_stats {
+    uint32_t line, column;
+    const char *opcode;           /* owned by the report */
+    uint64_t n_shared_accesses;   /* warp instructions */
+    uint64_t n_shared_wavefronts; /* passes over the banks */
+    uint64_t n_shared_extra;      /* of these, by conflicts */
+    uint64_t n_global_accesses;
+    uint64_t n_global_sectors; /* of 32 bytes */
+} ptxexec_line_stats;
 
 typedef struct ptxexec_opcode_count {
     const char *opcode; /* "fma.rn.f32"; owned by the report */
@@ -275,6 +290,9 @@ PTXEXEC_API ptxexec_stats ptxexec_report_stats(const ptxexec_report *r);
 /* Opcodes that were executed, most lane instructions first; empty without collect_stats. */
 PTXEXEC_API size_t ptxexec_report_opcode_count(const ptxexec_report *r);
 PTXEXEC_API ptxexec_opcode_count ptxexec_report_opcode(const ptxexec_report *r, size_t index);
+/* Instructions that touched memory, in the order of the text; empty without collect_stats. */
+PTXEXEC_API size_t ptxexec_report_line_count(const ptxexec_report *r);
+PTXEXEC_API ptxexec_line_stats ptxexec_report_line(const ptxexec_report *r, size_t index);
 /* What the kernel printed with vprintf, CTA by CTA; NUL-terminated, "" without. */
 PTXEXEC_API const char *ptxexec_report_output(const ptxexec_report *r);
 

@@ -24,22 +24,29 @@ void ptxexec_report_destroy(ptxexec_report *r_or_null)
     alloc.resize(alloc.user, r_or_null, sizeof *r_or_null, 0);
 }
 
-static bool take_counts(ptxexec_report *r, const pe_launch *l, const pe_worker *worker)
+/* Instructions of one line and opcode; lines come in order of the text. */
+static bool take_lines(ptxexec_report *r, const pe_launch *l, const pe_worker *worker)
 {
     const ptxexec_module *m = l->m;
-    if (worker->stats.by_src == NULL) {
+    if (worker->stats.lines == NULL) {
         return true;
     }
-    if (r->counts == NULL) {
-        r->counts = PG_NEWS(&r->arena, uint64_t, (size_t)m->opcodes.n * 2 + 1);
+    if (r->by_pc == NULL) {
+        r->by_pc = PG_NEWS(&r->arena, pe_line, m->code.n);
     }
-    if (r->counts == NULL) {
+    if (r->by_pc == NULL) {
         return false;
     }
     for (uint32_t k = 0; k < m->code.n; k++) {
-        uint32_t op = m->srcs.at[m->code.at[k].src].opcode;
-        r->counts[2 * (size_t)op] += worker->stats.by_src[2 * (size_t)k];
-        r->counts[2 * (size_t)op + 1] += worker->stats.by_src[2 * (size_t)k + 1];
+        const pe_line *x = &worker->stats.lines[k];
+        pe_line *y = &r->by_pc[k];
+        y->n_steps += x->n_steps;
+        y->n_lanes += x->n_lanes;
+        y->n_shared += x->n_shared;
+        y->n_wavefronts += x->n_wavefronts;
+        y->n_least += x->n_least;
+        y->n_global += x->n_global;
+        y->n_sectors += x->n_sectors;
     }
     return true;
 }
@@ -48,10 +55,6 @@ bool pe_report_take(ptxexec_report *r, const pe_launch *l, const pe_worker *work
 {
     r->stats.n_steps += worker->stats.n_steps;
     r->stats.n_lane_instructions += worker->stats.n_lanes;
-    r->stats.n_global_accesses += worker->stats.n_global;
-    r->stats.n_global_sectors += worker->stats.n_sectors;
-    r->stats.n_shared_accesses += worker->stats.n_shared;
-    r->stats.n_shared_wavefronts += worker->stats.n_wavefronts;
     for (const pe_fault *f = worker->faults; f != NULL; f = f->next) {
         pe_fault copy = *f;
         copy.next = NULL;
@@ -66,7 +69,7 @@ bool pe_report_take(ptxexec_report *r, const pe_launch *l, const pe_worker *work
             return false;
         }
     }
-    return take_counts(r, l, worker);
+    return take_lines(r, l, worker);
 }
 
 static int by_lanes(const void *a, const void *b)
@@ -125,19 +128,61 @@ static bool join_output(ptxexec_report *r)
     return true;
 }
 
-bool pe_report_finish(ptxexec_report *r, const pe_launch *l)
+static bool add_line(ptxexec_report *r, const pe_launch *l, uint32_t pc)
 {
-    keep_first_cta(r);
-    for (uint32_t k = 0; r->counts != NULL && k < l->m->opcodes.n; k++) {
-        ptxexec_opcode_count c = {.n_steps = r->counts[2 * (size_t)k],
-                                  .n_lane_instructions = r->counts[2 * (size_t)k + 1]};
+    const ptxexec_module *m = l->m;
+    const pe_line *x = &r->by_pc[pc];
+    const pe_src *src = &m->srcs.at[m->code.at[pc].src];
+    r->stats.n_global_accesses += x->n_global;
+    r->stats.n_global_sectors += x->n_sectors;
+    r->stats.n_shared_accesses += x->n_shared;
+    r->stats.n_shared_wavefronts += x->n_wavefronts;
+    r->stats.n_shared_extra += x->n_wavefronts - x->n_least;
+    if (x->n_shared + x->n_global == 0) {
+        return true;
+    }
+    ptxexec_line_stats line = {.line = src->loc.line,
+                               .column = src->loc.column,
+                               .opcode = pg_arena_str(&r->arena, m->opcodes.at[src->opcode]).ptr,
+                               .n_shared_accesses = x->n_shared,
+                               .n_shared_wavefronts = x->n_wavefronts,
+                               .n_shared_extra = x->n_wavefronts - x->n_least,
+                               .n_global_accesses = x->n_global,
+                               .n_global_sectors = x->n_sectors};
+    return line.opcode != NULL && pg_vec_push(&r->arena, &r->lines, line);
+}
+
+static bool sum_lines(ptxexec_report *r, const pe_launch *l)
+{
+    const ptxexec_module *m = l->m;
+    pe_line *sums = PG_NEWS(&r->arena, pe_line, (size_t)m->opcodes.n + 1);
+    for (uint32_t k = 0; sums != NULL && k < m->code.n; k++) {
+        pe_line *s = &sums[m->srcs.at[m->code.at[k].src].opcode];
+        s->n_steps += r->by_pc[k].n_steps;
+        s->n_lanes += r->by_pc[k].n_lanes;
+        if (!add_line(r, l, k)) {
+            return false;
+        }
+    }
+    for (uint32_t k = 0; sums != NULL && k < m->opcodes.n; k++) {
+        ptxexec_opcode_count c = {.n_steps = sums[k].n_steps,
+                                  .n_lane_instructions = sums[k].n_lanes};
         if (c.n_steps == 0) {
             continue;
         }
-        c.opcode = pg_arena_str(&r->arena, l->m->opcodes.at[k]).ptr;
+        c.opcode = pg_arena_str(&r->arena, m->opcodes.at[k]).ptr;
         if (c.opcode == NULL || !pg_vec_push(&r->arena, &r->opcodes, c)) {
             return false;
         }
+    }
+    return sums != NULL;
+}
+
+bool pe_report_finish(ptxexec_report *r, const pe_launch *l)
+{
+    keep_first_cta(r);
+    if (r->by_pc != NULL && !sum_lines(r, l)) {
+        return false;
     }
     if (r->opcodes.n > 0) {
         qsort(r->opcodes.at, r->opcodes.n, sizeof *r->opcodes.at, by_lanes);
@@ -191,7 +236,8 @@ const char *ptxexec_fault_kind_text(ptxexec_fault_kind kind)
                                         "assertion failed",
                                         "bad call target",
                                         "stack overflow",
-                                        "shuffle from a lane that is not there"};
+                                        "shuffle from a lane that is not there",
+                                        "race"};
     return (size_t)kind < PG_COUNT_OF(texts) ? texts[kind] : "unknown fault";
 }
 
@@ -208,6 +254,16 @@ size_t ptxexec_report_opcode_count(const ptxexec_report *r)
 ptxexec_opcode_count ptxexec_report_opcode(const ptxexec_report *r, size_t index)
 {
     return index < r->opcodes.n ? r->opcodes.at[index] : (ptxexec_opcode_count){.opcode = ""};
+}
+
+size_t ptxexec_report_line_count(const ptxexec_report *r)
+{
+    return r->lines.n;
+}
+
+ptxexec_line_stats ptxexec_report_line(const ptxexec_report *r, size_t index)
+{
+    return index < r->lines.n ? r->lines.at[index] : (ptxexec_line_stats){.opcode = ""};
 }
 
 const char *ptxexec_report_output(const ptxexec_report *r)

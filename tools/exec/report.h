@@ -11,7 +11,8 @@ struct ptxexec_report {
     ptxexec_status status;
     ptxexec_stats stats;
     PG_VEC(pe_fault) faults;
-    uint64_t *counts; /* by opcode of the module: steps, lanes; NULL without statistics */
+    pe_line *by_pc; /* NULL without statistics */
+    PG_VEC(ptxexec_line_stats) lines;
     PG_VEC(ptxexec_opcode_count) opcodes;
     PG_VEC(pe_chunk) chunks;
     const char *output;

@@ -1,7 +1,7 @@
 /* wait.c: what lanes wait for: the rest of an .aligned warp, the lanes of a member mask, a barrier
  * of the CTA. Who is woken is decided here; what the lanes get is computed by the instruction's
  * family. */
-#include "tools/exec/exec.h"
+#include "tools/exec/race.h"
 
 /* ---- .aligned -----------------------------------------------------------------------------------
  */
@@ -34,7 +34,7 @@ static void recheck_aligned(pe_warp *w)
     }
     while (lanes != 0) {
         group = pe_group_of(w, pe_first(lanes), lanes);
-        pe_fault_at(w, inst_of(w, pe_first(group)), PTXEXEC_F_DIVERGED, group, 0, 0,
+        pe_fault_at(w, inst_of(w, pe_first(group)), PTXEXEC_F_DIVERGED, (pe_place){.lanes = group},
                     "lanes %08x of the warp are here alone; live lanes are %08x", group, w->live);
         lanes &= ~group;
     }
@@ -103,7 +103,7 @@ void pe_sync_arrive(pe_warp *w, const pe_inst *i, uint32_t mask)
     pg_foreach_lane(l, mask)
     {
         if ((w->wait_mask[l] >> l & 1u) == 0) {
-            pe_fault_at(w, i, PTXEXEC_F_MEMBER_MASK, 1u << l, 0, 0,
+            pe_fault_at(w, i, PTXEXEC_F_MEMBER_MASK, (pe_place){.lanes = 1u << l},
                         "lane %u executes this with the member mask 0x%08x, which does not name it",
                         l, w->wait_mask[l]);
             return;
@@ -144,6 +144,9 @@ void pe_warp_recheck(pe_warp *w)
 static void release(pe_cta *cta, uint32_t id)
 {
     pe_barrier *b = &cta->barrier[id];
+    if (cta->races != NULL) {
+        pe_race_bar_release(cta, id, b->expected == 0);
+    }
     for (uint32_t k = 0; k < cta->n_warps; k++) {
         pe_warp *w = &cta->warps[k];
         uint32_t set = 0;
@@ -180,28 +183,39 @@ void pe_bar_arrive(pe_warp *w, const pe_inst *i, uint32_t mask, const pe_bar_arr
 {
     pe_cta *cta = w->cta;
     if (a->id >= PE_N_BARRIERS) {
-        pe_fault_at(w, i, PTXEXEC_F_BARRIER, mask, 0, 0, "barrier %u: a CTA has barriers 0 to 15",
-                    a->id);
+        pe_fault_at(w, i, PTXEXEC_F_BARRIER, (pe_place){.lanes = mask},
+                    "barrier %u: a CTA has barriers 0 to 15", a->id);
         return;
     }
     pe_barrier *b = &cta->barrier[a->id];
     if (b->is_open && (b->expected != a->expected || b->kind != a->kind)) {
-        pe_fault_at(w, i, PTXEXEC_F_BARRIER, mask, 0, 0,
+        pe_fault_at(w, i, PTXEXEC_F_BARRIER, (pe_place){.lanes = mask},
                     "barrier %u is used here for %u threads%s, by threads before for %u (0: all)",
                     a->id, a->expected, b->kind != a->kind ? " and another operation" : "",
                     b->expected);
         return;
     }
+    if ((b->who[w->index] & mask) != 0) {
+        pe_fault_at(w, i, PTXEXEC_F_BARRIER, (pe_place){.lanes = b->who[w->index] & mask},
+                    "barrier %u: these lanes arrived already, and the barrier is not complete: "
+                    "%u of %u threads are there",
+                    a->id, b->arrived, b->expected != 0 ? b->expected : cta->n_live);
+        return;
+    }
+    if (cta->races != NULL) {
+        pe_race_bar_arrive(w, i, a->id, mask);
+    }
     /* An aligned arrival counts the warp as a whole; without a count live threads are counted. */
     uint32_t n = a->expected != 0 && (i->flags & PE_I_ALIGNED) != 0 ? PE_LANES : pe_count(mask);
-    *b = (pe_barrier){.arrived = b->arrived + n,
-                      .expected = a->expected,
-                      .is_open = true,
-                      .count = b->count + pe_count(mask),
-                      .n_true = b->n_true + pe_count(a->pred & mask),
-                      .kind = a->kind};
+    b->arrived += n;
+    b->expected = a->expected;
+    b->is_open = true;
+    b->count += pe_count(mask);
+    b->n_true += pe_count(a->pred & mask);
+    b->kind = a->kind;
+    b->who[w->index] |= mask;
     if (b->expected != 0 && b->arrived > b->expected) {
-        pe_fault_at(w, i, PTXEXEC_F_BARRIER, mask, 0, 0,
+        pe_fault_at(w, i, PTXEXEC_F_BARRIER, (pe_place){.lanes = mask},
                     "barrier %u: %u threads arrived, %u were expected", a->id, b->arrived,
                     b->expected);
         return;

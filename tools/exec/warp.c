@@ -6,7 +6,7 @@
  * that ran PE_TOGETHER instructions while others could run gives one turn of PE_FAIR_TURN
  * instructions to another group, round robin over lanes. Where convergence matters to the program
  * (.aligned, .sync) it does not depend on this order: lanes wait. */
-#include "tools/exec/exec.h"
+#include "tools/exec/race.h"
 
 enum { PE_TOGETHER = 2000, PE_FAIR_TURN = 200 };
 
@@ -44,6 +44,9 @@ void pe_lanes_exit(pe_warp *w, uint32_t mask)
     w->runnable &= ~mask;
     w->active &= ~mask;
     w->cta->n_live -= pe_count(mask);
+    if (w->cta->races != NULL) {
+        pe_race_exit(w, mask);
+    }
     w->is_stopped = w->is_stopped || w->active == 0;
     pe_bar_recheck(w->cta);
 }
@@ -150,9 +153,9 @@ static uint32_t run_group(pe_warp *w, uint32_t budget)
         }
         if ((i->flags & PE_I_MICRO) == 0) {
             n_lanes += pe_count(mask);
-            if (stats->by_src != NULL) {
-                stats->by_src[2 * (size_t)(i - code)]++;
-                stats->by_src[2 * (size_t)(i - code) + 1] += pe_count(mask);
+            if (stats->lines != NULL) {
+                stats->lines[i - code].n_steps++;
+                stats->lines[i - code].n_lanes += pe_count(mask);
             }
         }
         i->fn(w, i, mask);
@@ -192,7 +195,7 @@ void pe_warp_run(pe_warp *w, uint32_t budget)
         if (cta->n_steps > cta->launch->o.max_steps && !cta->is_failed && w->live != 0) {
             uint32_t lanes = w->active != 0 ? w->active : w->live;
             const pe_inst *at = &cta->launch->m->code.at[w->lane[pe_first(lanes)].pc];
-            pe_fault_at(w, at, PTXEXEC_F_STEP_LIMIT, lanes, 0, 0,
+            pe_fault_at(w, at, PTXEXEC_F_STEP_LIMIT, (pe_place){.lanes = lanes},
                         "the CTA ran %llu warp instructions, the limit; this warp stands here",
                         (unsigned long long)cta->launch->o.max_steps);
         }

@@ -131,7 +131,55 @@ static run_exit make_params(session *s, const ptxexec_entry *entry, unsigned cha
     return RUN_OK;
 }
 
-static void print_faults(const session *s)
+/* An access in PTX that we compiled is shown at the author's line where there is one, and below it
+ * at the PTX line, which says more but was written by nobody. */
+static void print_access(const session *s, const ptxexec_access *at, bool is_error,
+                         const char *what, const char *help)
+{
+    const run_launch *l = s->launch;
+    uint32_t line = l->ir == NULL ? 0 : ptxgen_result_source_line(l->compiled, at->line);
+    pg_strbuf place;
+    pg_strbuf_init(&place, pg_alloc_default());
+    pg_putf(&place, l->compiled == NULL ? "%s" : "PTX of %s", l->file);
+    run_note note = {
+        .file = place.is_oom ? l->file : place.ptr,
+        .line = at->line,
+        .column = at->column,
+        .severity = is_error ? "error" : "note",
+        .number = is_error ? RUN_MSG_FAULT : 0,
+        .message = what,
+        .help = help,
+        .source = l->ptx.ptr,
+    };
+    if (line != 0) {
+        run_note at_ir = note;
+        at_ir.file = l->file;
+        at_ir.line = line;
+        at_ir.column = run_first_column(l->ir, line);
+        at_ir.source = l->ir;
+        run_print(s->msgs, &at_ir);
+        note.severity = "note";
+        note.number = 0;
+        note.message = "the instruction that it became";
+        note.help = "";
+    }
+    run_print(s->msgs, &note);
+    pg_strbuf_fini(&place);
+}
+
+/* The other side of a race. */
+static void print_other(const session *s, const ptxexec_access *at)
+{
+    pg_strbuf text;
+    pg_strbuf_init(&text, pg_alloc_default());
+    pg_putf(&text, "the other access: CTA %u,%u,%u, thread %u,%u,%u (warp %u, lane %u)", at->cta[0],
+            at->cta[1], at->cta[2], at->thread[0], at->thread[1], at->thread[2], at->warp,
+            at->lane);
+    print_access(s, at, false, text.is_oom ? "the other access" : text.ptr, "");
+    pg_strbuf_fini(&text);
+}
+
+static void print_faults(const session *s, uint64_t seed)
 {
     size_t n = ptxexec_report_fault_count(s->report);
     for (size_t i = 0; i < n; i++) {
@@ -139,18 +187,37 @@ static void print_faults(const session *s)
         pg_strbuf text;
         pg_strbuf_init(&text, pg_alloc_default());
         pg_putf(&text, "%s: %s", ptxexec_fault_kind_text(f.kind), f.message);
-        const run_note note = {
-            .file = s->launch->file,
-            .line = f.at.line,
-            .column = f.at.column,
-            .severity = "error",
-            .number = RUN_MSG_FAULT,
-            .message = text.is_oom ? f.message : text.ptr,
-            .help = i + 1 == n ? "docs/executor.md explains each kind of fault" : "",
-            .source = s->launch->ptx.ptr,
-        };
-        run_print(s->msgs, &note);
+        pg_putf(&text, " [CTA %u,%u,%u, thread %u,%u,%u", f.at.cta[0], f.at.cta[1], f.at.cta[2],
+                f.at.thread[0], f.at.thread[1], f.at.thread[2]);
+        if (s->launch->n_seeds > 1) {
+            pg_putf(&text, ", seed %llu", (unsigned long long)seed);
+        }
+        pg_put(&text, "]");
+        print_access(s, &f.at, true, text.is_oom ? f.message : text.ptr,
+                     i + 1 == n ? "docs/executor.md explains each kind of fault" : "");
         pg_strbuf_fini(&text);
+        if (f.has_other != 0) {
+            print_other(s, &f.other);
+        }
+    }
+}
+
+/* Instructions that touch memory: passes over the banks and what conflicts add; sectors. */
+static void print_lines(const session *s)
+{
+    FILE *to = s->msgs->to;
+    size_t n = ptxexec_report_line_count(s->report);
+    if (n > 0) {
+        (void)fprintf(to, "%6s %12s %12s %10s %12s %12s\n", "line", "shared", "wavefronts", "extra",
+                      "global", "sectors");
+    }
+    for (size_t i = 0; i < n; i++) {
+        const ptxexec_line_stats x = ptxexec_report_line(s->report, i);
+        (void)fprintf(to, "%6u %12llu %12llu %10llu %12llu %12llu  %s\n", (unsigned)x.line,
+                      (unsigned long long)x.n_shared_accesses,
+                      (unsigned long long)x.n_shared_wavefronts,
+                      (unsigned long long)x.n_shared_extra, (unsigned long long)x.n_global_accesses,
+                      (unsigned long long)x.n_global_sectors, x.opcode);
     }
 }
 
@@ -161,18 +228,20 @@ static void print_stats(const session *s)
     (void)fprintf(to,
                   "CTAs %llu, warps %llu, warp instructions %llu, lane instructions %llu\n"
                   "global: %llu accesses, %llu sectors of 32 bytes; shared: %llu accesses, %llu "
-                  "wavefronts; %.3f s\n",
+                  "wavefronts, %llu by bank conflicts; %.3f s\n",
                   (unsigned long long)st.n_ctas, (unsigned long long)st.n_warps,
                   (unsigned long long)st.n_steps, (unsigned long long)st.n_lane_instructions,
                   (unsigned long long)st.n_global_accesses, (unsigned long long)st.n_global_sectors,
                   (unsigned long long)st.n_shared_accesses,
-                  (unsigned long long)st.n_shared_wavefronts, st.seconds);
+                  (unsigned long long)st.n_shared_wavefronts, (unsigned long long)st.n_shared_extra,
+                  st.seconds);
     size_t n = ptxexec_report_opcode_count(s->report);
     for (size_t i = 0; i < n && i < MAX_SHOWN_OPCODES; i++) {
         const ptxexec_opcode_count c = ptxexec_report_opcode(s->report, i);
         (void)fprintf(to, "%12llu %14llu  %s\n", (unsigned long long)c.n_steps,
                       (unsigned long long)c.n_lane_instructions, c.opcode);
     }
+    print_lines(s);
 }
 
 static run_exit launch_once(session *s, uint64_t seed, bool is_first)
@@ -219,13 +288,9 @@ static run_exit launch_once(session *s, uint64_t seed, bool is_first)
         const ptxexec_diag d = ptxexec_report_diag(s->report, i);
         print_diag(s, &d);
     }
-    print_faults(s);
+    print_faults(s, seed);
     if (l->has_stats && is_first) {
         print_stats(s);
-    }
-    if (status == PTXEXEC_E_UNSUPPORTED && l->races != RUN_RACES_OFF) {
-        return n == 0 ? run_fail(s->msgs, RUN_TOOL, RUN_MSG_NOT_ON_CPU, l->file, "--races")
-                      : RUN_TOOL;
     }
     if (status != PTXEXEC_OK && status != PTXEXEC_E_FAULT && n == 0) {
         return failed(s, status);

@@ -9,6 +9,7 @@ const run_dtype_info run_dtypes[RUN_D_COUNT] = {
     [RUN_D_F16]  = {"f16",  "f16",  "<f2", 2, 'f', 0x1p-11},
     [RUN_D_BF16] = {"bf16", "bf16", "<u2", 2, 'f', 0x1p-8},
     [RUN_D_F32]  = {"f32",  "f32",  "<f4", 4, 'f', 0x1p-24},
+    [RUN_D_TF32] = {"tf32", "tf32", "<f4", 4, 'f', 0x1p-10},
     [RUN_D_F64]  = {"f64",  "f64",  "<f8", 8, 'f', 0x1p-53},
     [RUN_D_E4M3] = {"e4m3", "e4m3", "|u1", 1, 'f', 0x1p-4},
     [RUN_D_E5M2] = {"e5m2", "e5m2", "|u1", 1, 'f', 0x1p-3},
@@ -139,7 +140,8 @@ static uint64_t float_bits(run_dtype type, double x)
     switch (type) {
     case RUN_D_F16: return pg_f64_to_f16(x);
     case RUN_D_BF16: return pg_f64_to_bf16(x);
-    case RUN_D_F32: return pg_f32_bits((float)x);
+    case RUN_D_F32:
+    case RUN_D_TF32: return pg_f32_bits((float)x);
     case RUN_D_F64: return pg_f64_bits(x);
     default: return encode_8bit(type, x);
     }

@@ -9,6 +9,7 @@ typedef enum run_dtype {
     RUN_D_F16,
     RUN_D_BF16,
     RUN_D_F32,
+    RUN_D_TF32, /* words of f32, of which matrix operations read the upper 19 bits */
     RUN_D_F64,
     RUN_D_E4M3,
     RUN_D_E5M2,

@@ -1,0 +1,130 @@
+/* lower_get.c: asynchronous copies from global memory into buffers, by the threads themselves. One
+ * instruction copies 4, 8 or 16 bytes that lie together on both sides; where the mask is false its
+ * size of the source is 0, and it writes zeros. */
+#include "emit/lower_int.h"
+
+typedef struct copy {
+    const pg_lw_layout *l;
+    uint32_t n, size;
+    const pg_el *from, *mask; /* mask NULL: all */
+    pg_el *to;
+} copy;
+
+static bool can_follow(const copy *p, uint32_t at, uint32_t k)
+{
+    const pg_el *f = &p->from[at];
+    const pg_el *t = &p->to[at];
+    int64_t skip = (int64_t)k * p->size;
+    return f[k].reg == f->reg && f[k].imm == f->imm + skip && t[k].reg == t->reg &&
+           t[k].imm == t->imm + skip && ((at + k) & p->l->free_reg) == 0 &&
+           (p->mask == NULL || pg_el_same(p->mask[at], p->mask[at + k]));
+}
+
+/* Elements of the instruction that begins at a register: as many as lie together and are aligned.
+ */
+static uint32_t group_at(const pg_lw *c, const copy *p, uint32_t at)
+{
+    uint32_t most = 16 / p->size;
+    uint32_t run = 1;
+    while (run < most && at + run < p->n && can_follow(p, at, run)) {
+        run++;
+    }
+    uint32_t f = pg_lw_fact(c, PG_I64, p->from[at]).align;
+    uint32_t t = pg_lw_fact(c, PG_I32, p->to[at]).align;
+    uint32_t align = f < t ? f : t;
+    uint32_t k = 1;
+    while (2 * k <= run && pg_log2(2 * k * p->size) <= align) {
+        k *= 2;
+    }
+    return pg_log2(k * p->size) <= align ? k : 0;
+}
+
+static pg_ptx_opnd address(pg_lw *c, pg_elem e, pg_el a)
+{
+    bool is_far = a.imm > INT32_MAX || a.imm < INT32_MIN;
+    pg_ptx_opnd base = a.reg == 0 || is_far ? pg_lw_in_reg(c, e, a) : pg_lw_reg(a.reg - 1);
+    return pg_ptx_addr(&c->b, base, a.reg == 0 || is_far ? 0 : a.imm);
+}
+
+static void issue(pg_lw *c, const copy *p, uint32_t at, uint32_t bytes, pg_el guard)
+{
+    pg_ptx_opnd ops[4] = {address(c, PG_I32, p->to[at]), address(c, PG_I64, p->from[at]),
+                          pg_ptx_int(bytes), pg_ptx_int(0)};
+    uint32_t n = 3;
+    pg_el mask = p->mask == NULL ? pg_el_imm(1) : p->mask[at];
+    if (mask.reg != 0) {
+        ops[3] = pg_lw_opnd3(c, "selp.b32", PG_PTX_B32, pg_ptx_int(bytes), pg_ptx_int(0),
+                             pg_lw_reg(mask.reg - 1));
+        n = 4;
+    } else if (mask.imm == 0) {
+        ops[3] = pg_lw_in_reg(c, PG_I32, pg_el_imm(0));
+        n = 4;
+    }
+    pg_ptx_stmt *s = pg_lw_emit(
+        c, bytes == 16 ? "cp.async.cg.shared.global" : "cp.async.ca.shared.global", n, ops);
+    if (guard.reg != 0) {
+        pg_ptx_guard(s, pg_lw_reg(guard.reg - 1), false);
+    }
+}
+
+/* An operand of as many elements as there are pointers; scalars stretch. NULL: neither. */
+static const pg_el *stretch(pg_lw *c, const pg_inst *i, uint32_t index, uint32_t n)
+{
+    const pg_lv *lv = pg_lw_in(c, i, index);
+    if (lv->n == n || lv->n == 0) {
+        return lv->n == 0 ? NULL : lv->el;
+    }
+    pg_el *el = PG_NEWS(&c->scratch, pg_el, n);
+    for (uint32_t r = 0; el != NULL && r < n; r++) {
+        el[r] = lv->el[0];
+    }
+    return el;
+}
+
+LOWER(ASYNC_GET)
+{
+    copy p = {.l = pg_lw_layout_of(c, i, pg_val_type(c->k, i->in[0]))};
+    const pg_lv *buf = pg_lw_in(c, i, 1);
+    pg_smem_map m;
+    if (buf->obj == NULL || !pg_lw_smem_map(c, i->in[1], p.l, &m)) {
+        pg_lw_refuse(c, i, "these layouts");
+        return;
+    }
+    p.n = p.l->n_regs;
+    p.size = m.size;
+    p.from = stretch(c, i, 0, p.n);
+    p.mask = i->n_in > 2 ? stretch(c, i, 2, p.n) : NULL;
+    p.to = PG_NEWS(&c->scratch, pg_el, p.n);
+    if (p.from == NULL || p.to == NULL || (i->n_in > 2 && p.mask == NULL)) {
+        return;
+    }
+    for (uint32_t r = 0; r < p.n; r++) {
+        p.to[r] = pg_lw_smem_at(c, &m, buf, pg_lw_smem_offset(&m, pg_lw_coord(p.l, r)));
+    }
+    pg_el guard = pg_lw_replica_guard(c, p.l);
+    for (uint32_t r = 0; r < p.n && !pg_lw_failed(c);) {
+        if ((r & p.l->free_reg) != 0) {
+            r++;
+            continue;
+        }
+        uint32_t k = group_at(c, &p, r);
+        if (k * p.size < 4) {
+            pg_diag_add(c->diags, PG_D_LOWER_ASYNC, i->loc, k * p.size);
+            return;
+        }
+        issue(c, &p, r, k * p.size, guard);
+        r += k;
+    }
+}
+
+LOWER(ASYNC_COMMIT)
+{
+    (void)i;
+    pg_lw_emit0(c, "cp.async.commit_group");
+}
+
+LOWER(ASYNC_WAIT)
+{
+    pg_ptx_opnd n = pg_ptx_int(pg_attr_int(&i->attrs, PG_A_IN_FLIGHT, 0));
+    pg_lw_emit(c, "cp.async.wait_group", 1, &n);
+}

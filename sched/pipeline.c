@@ -1,0 +1,138 @@
+/* pipeline.c: the pass `pipeline`: loops that load what matrix operations use run ahead of
+ * themselves, and data that crosses warps goes through shared memory.
+ *
+ *   for [stages=n], n >= 2    asynchronous copies into n slots, n - 1 iterations ahead
+ *                             (pipeline_async.c)
+ *   every other `copy`        buf.store, cta.sync, buf.load (pipeline_copies.c)
+ *
+ * I1  All conditions of a loop are tested before its first change. A refusal is explained, and
+ *     leaves the loop to the second form.
+ * I2  Afterwards no loop has `stages`, and no `copy` moves an element to another warp.
+ * I3  Barriers and waits stand where the stage scheduler puts them (stages.h). */
+#include "sched/pipeline.h"
+
+void pg_pipe_explain(pg_pipe *p, const pg_inst *at, const char *format, ...)
+{
+    if (!pg_pass_explains(p->env, "pipeline")) {
+        return;
+    }
+    pg_strbuf b;
+    va_list args;
+    pg_strbuf_init(&b, p->k->module->ctx->alloc);
+    pg_putf(&b, "pipeline: @%s: line %u: ", pg_sym_text(&p->k->module->ctx->syms, p->k->name).ptr,
+            at->loc.line);
+    va_start(args, format);
+    pg_putv(&b, format, args);
+    va_end(args);
+    pg_put_char(&b, '\n');
+    pg_sink_put(&p->env->options->sink, pg_strbuf_str(&b));
+    pg_strbuf_fini(&b);
+}
+
+pg_inst *pg_pipe_emit(pg_pipe *p, pg_inst *at, const pg_inst *from, pg_op op, uint32_t n_in,
+                      const pg_val *in, pg_type type)
+{
+    pg_inst *i = pg_inst_new(p->k, op, n_in, in, type.id != 0 ? 1 : 0, &type, 0);
+    if (i == NULL) {
+        p->status = PG_E_NOMEM;
+        return NULL;
+    }
+    i->loc = from->loc;
+    pg_inst_insert_before(at, i);
+    p->changed = true;
+    return i;
+}
+
+pg_val pg_pipe_value(pg_pipe *p, pg_inst *at, const pg_inst *from, pg_op op, uint32_t n_in,
+                     const pg_val *in, pg_type type)
+{
+    const pg_inst *i = pg_pipe_emit(p, at, from, op, n_in, in, type);
+    return i == NULL ? (pg_val){0} : i->out[0];
+}
+
+bool pg_pipe_in_loop(const pg_inst *i)
+{
+    return pg_inst_find_parent(i, PG_OP_FOR) != NULL;
+}
+
+/* Row-major; 16-byte chunks of a row permuted, or 16 bytes behind each row. */
+static pg_enc buffer_encoding(pg_pipe *p, const pg_type_info *tile)
+{
+    pg_enc_info e = {.kind = PG_ENC_SMEM, .rank = tile->rank};
+    for (uint32_t d = 0; d < tile->rank; d++) {
+        e.order[d] = (uint8_t)(tile->rank - 1 - d);
+    }
+    const uint32_t bits = pg_elem_infos[tile->elem].bits;
+    const uint32_t bytes = bits < 8 ? 1 : bits / 8;
+    const uint32_t row = (uint32_t)tile->dims[tile->rank - 1] * bytes;
+    if (tile->rank == 2 && row >= 32 && row <= 128) {
+        e.swizzle = (uint16_t)row;
+    } else if (tile->rank == 2 && row > 128) {
+        e.pad = (uint16_t)(16 / bytes);
+    }
+    return pg_enc_intern(p->types, &e);
+}
+
+pg_val pg_pipe_buffer(pg_pipe *p, const pg_inst *from, pg_type tile, uint32_t slots)
+{
+    const pg_type_info *t = pg_type_get(p->types, tile);
+    pg_type_info info = {.kind = PG_TY_BUF, .elem = t->elem, .space = PG_SPACE_SMEM};
+    if (slots > 0) {
+        info.dims[info.rank++] = (int32_t)slots;
+    }
+    for (uint32_t d = 0; d < t->rank; d++) {
+        info.dims[info.rank++] = t->dims[d];
+    }
+    info.enc = buffer_encoding(p, t);
+    const pg_type type = pg_type_intern(p->types, &info);
+    if (type.id == 0 || pg_module_enc_name(p->k->module, info.enc, "smem").id == 0) {
+        p->status = PG_E_NOMEM;
+        return (pg_val){0};
+    }
+    pg_inst *head = p->k->body->first; /* behind the buffers that stand there */
+    while (head->op == PG_OP_BUF_NEW && head->next != NULL) {
+        head = head->next;
+    }
+    pg_inst *buf = pg_pipe_emit(p, head, from, PG_OP_BUF_NEW, 0, NULL, type);
+    if (buf == NULL) {
+        return (pg_val){0};
+    }
+    pg_attr_set_int(p->k, &buf->attrs, PG_A_ALIGN, 1024); /* the swizzle's pattern, and more */
+    return buf->out[0];
+}
+
+static void visit_loops(pg_pipe *p, pg_region *r)
+{
+    pg_foreach_inst_safe (i, r) {
+        for (uint32_t j = 0; j < i->n_regions && p->status == PG_OK; j++) {
+            visit_loops(p, i->regions[j]);
+        }
+        if (i->op != PG_OP_FOR || !pg_attr_has(&i->attrs, PG_A_STAGES) || p->status != PG_OK) {
+            continue;
+        }
+        const int64_t n = pg_attr_int(&i->attrs, PG_A_STAGES, 1);
+        if (n >= 2) {
+            (void)pg_pipe_async(p, i, n > PG_STAGES_LIMIT ? PG_STAGES_LIMIT : (uint32_t)n);
+        } else {
+            pg_pipe_explain(p, i, "for: one buffer was asked for");
+        }
+        pg_attr_drop(p->k, &i->attrs, PG_A_STAGES);
+        p->changed = true;
+    }
+}
+
+pg_status pg_pass_pipeline(pg_pass_env *env, pg_kernel *k, pg_change *change);
+pg_status pg_pass_pipeline(pg_pass_env *env, pg_kernel *k, pg_change *change)
+{
+    pg_pipe p = {.env = env, .k = k, .types = k->module->ctx->types};
+    visit_loops(&p, k->body);
+    if (p.status == PG_OK) {
+        pg_pipe_copies(&p);
+    }
+    if (p.changed) {
+        *change = PG_CHANGED;
+    }
+    PG_TRY(p.status);
+    PG_TRY(pg_arena_status(&k->module->arena));
+    return p.n_errors > 0 ? pg_diags_status(env->diags) : PG_OK;
+}

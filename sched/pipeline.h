@@ -1,0 +1,39 @@
+/* pipeline.h: what the parts of the pass `pipeline` share. The invariants are in pipeline.c. */
+#ifndef PG_SCHED_PIPELINE_H
+#define PG_SCHED_PIPELINE_H
+
+#include "ir/layout.h"
+#include "ir/uses.h"
+#include "sched/pass.h"
+#include "sched/stages.h"
+
+typedef struct pg_pipe {
+    pg_pass_env *env;
+    pg_kernel *k;
+    pg_types *types;
+    pg_status status; /* first failure that is not a diagnostic */
+    uint32_t n_errors;
+    bool changed;
+} pg_pipe;
+
+/* One line for --explain=pipeline. */
+void pg_pipe_explain(pg_pipe *p, const pg_inst *at, const char *format, ...) PG_PRINTF(3, 4);
+
+/* New operation before `at`, at the source location of `from`; its first result, or id 0. */
+pg_inst *pg_pipe_emit(pg_pipe *p, pg_inst *at, const pg_inst *from, pg_op op, uint32_t n_in,
+                      const pg_val *in, pg_type type);
+/* The first result of that operation. */
+pg_val pg_pipe_value(pg_pipe *p, pg_inst *at, const pg_inst *from, pg_op op, uint32_t n_in,
+                     const pg_val *in, pg_type type);
+/* Shared memory for `slots` tiles like this one (0: one, without a dimension of slots), allocated
+ * at the head of the kernel. Its rows have a swizzle, or padding where they are wider than a
+ * swizzle's span: eight rows at one column lie in different banks. */
+pg_val pg_pipe_buffer(pg_pipe *p, const pg_inst *from, pg_type tile, uint32_t slots);
+bool pg_pipe_in_loop(const pg_inst *i);
+
+/* pipeline_async.c: preset P-C for one loop; false, and the reason explained, if it can't be. */
+bool pg_pipe_async(pg_pipe *p, pg_inst *loop, uint32_t n_stages);
+/* pipeline_copies.c: preset P-A: what a `copy` moves between warps goes through shared memory. */
+void pg_pipe_copies(pg_pipe *p);
+
+#endif

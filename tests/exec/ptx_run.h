@@ -1,0 +1,38 @@
+/* ptx_run.h: runs one small PTX kernel `k(in, out)` on the executor and keeps what it found. */
+#ifndef PG_TESTS_PTX_RUN_H
+#define PG_TESTS_PTX_RUN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tools/exec/ptxexec.h"
+
+/* The body between the braces sees: %rd1 = in, %rd2 = out (generic and global), %r1 = %tid.x,
+ * %r2 = %ctaid.x, and free registers %r3.. %rd3.. %f, %h (16 bits), %d (f64), %p1... `sm` is 32 KiB
+ * of shared memory. Lines of the body start with LINE_1. */
+enum { PTX_LINE_1 = 21 };
+typedef struct ptx_case {
+    const char *body;
+    uint32_t grid, block; /* 0: 1, 32 */
+    const void *in;
+    size_t in_size;
+    size_t out_size;
+    uint64_t seed;
+    ptxexec_races races;
+    uint32_t has_stats;
+} ptx_case;
+
+typedef struct ptx_result {
+    ptxexec_status status; /* of the launch, or of loading */
+    char message[512];     /* first fault or diagnostic */
+    ptxexec_fault fault;   /* first; message is not valid */
+    uint64_t n_poison;     /* bytes of out */
+    uint8_t out[1 << 16];
+    ptxexec_stats stats;
+    size_t n_lines;
+    ptxexec_line_stats lines[64];
+} ptx_result;
+
+void ptx_run(const ptx_case *c, ptx_result *out);
+
+#endif

@@ -1,0 +1,386 @@
+/* test_mma.c: mma.sync of every shape and type on random fragments against plain sums, by the
+ * fragment tables of the ISA written out once more; ldmatrix, stmatrix and movmatrix exactly. */
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ir/elem.h"
+
+#include "ptx_run.h"
+
+typedef struct shape {
+    const char *name; /* "m16n8k16" */
+    const char *d, *a, *b;
+    uint32_t m, k, bits; /* of an element of A */
+    uint32_t n_a, n_b;   /* registers */
+    bool is_satfinite;
+} shape;
+
+static const shape shapes[] = {
+    {"m16n8k8", "f32", "f16", "f16", 16, 8, 16, 2, 1, false},
+    {"m16n8k16", "f32", "f16", "f16", 16, 16, 16, 4, 2, false},
+    {"m16n8k8", "f16", "f16", "f16", 16, 8, 16, 2, 1, false},
+    {"m16n8k16", "f16", "f16", "f16", 16, 16, 16, 4, 2, false},
+    {"m16n8k8", "f32", "bf16", "bf16", 16, 8, 16, 2, 1, false},
+    {"m16n8k16", "f32", "bf16", "bf16", 16, 16, 16, 4, 2, false},
+    {"m16n8k4", "f32", "tf32", "tf32", 16, 4, 32, 2, 1, false},
+    {"m16n8k8", "f32", "tf32", "tf32", 16, 8, 32, 4, 2, false},
+    {"m16n8k16", "s32", "s8", "s8", 16, 16, 8, 2, 1, false},
+    {"m16n8k32", "s32", "s8", "u8", 16, 32, 8, 4, 2, false},
+    {"m16n8k32", "s32", "u8", "u8", 16, 32, 8, 4, 2, true},
+    {"m16n8k32", "s32", "u8", "s8", 16, 32, 8, 4, 2, true},
+    {"m8n8k16", "s32", "s8", "s8", 8, 16, 8, 1, 1, false},
+    {"m16n8k32", "f32", "e4m3", "e5m2", 16, 32, 8, 4, 2, false},
+    {"m16n8k16", "f32", "e5m2", "e5m2", 16, 16, 8, 2, 1, false},
+    {"m8n8k4", "f64", "f64", "f64", 8, 4, 64, 1, 1, false},
+    {"m16n8k4", "f64", "f64", "f64", 16, 4, 64, 2, 1, false},
+    {"m16n8k8", "f64", "f64", "f64", 16, 8, 64, 4, 2, false},
+    {"m16n8k16", "f64", "f64", "f64", 16, 16, 64, 8, 4, false},
+};
+
+static uint64_t next_random(uint64_t *s)
+{
+    *s ^= *s << 13;
+    *s ^= *s >> 7;
+    *s ^= *s << 17;
+    return *s;
+}
+
+/* Where element i of lane l lives, by the tables of the ISA. */
+static void place_a(const shape *s, uint32_t l, uint32_t i, uint32_t *row, uint32_t *k)
+{
+    uint32_t g = l / 4, q = l % 4;
+    *row = g;
+    switch (s->bits) {
+    case 16:
+        *row = s->k == 8 ? (i < 2 ? g : g + 8) : ((i < 2 || (i >= 4 && i < 6)) ? g : g + 8);
+        *k = 2 * q + (i & 1) + (i >= 4 ? 8 : 0);
+        break;
+    case 8:
+        if (s->m == 8) {
+            *k = 4 * q + i;
+        } else if (s->k == 16) {
+            *row = i < 4 ? g : g + 8;
+            *k = 4 * q + (i & 3);
+        } else {
+            *row = (i < 4 || (i >= 8 && i < 12)) ? g : g + 8;
+            *k = 4 * q + (i & 3) + (i >= 8 ? 16 : 0);
+        }
+        break;
+    default: /* one element a register */
+        *row = s->m == 16 && (i & 1) != 0 ? g + 8 : g;
+        *k = s->m == 16 ? q + 4 * (i >> 1) : q;
+        break;
+    }
+}
+
+static void place_b(const shape *s, uint32_t l, uint32_t i, uint32_t *k, uint32_t *col)
+{
+    uint32_t g = l / 4, q = l % 4;
+    *col = g;
+    *k = s->bits == 16  ? 2 * q + (i & 1) + (i >= 2 ? 8 : 0)
+         : s->bits == 8 ? 4 * q + (i & 3) + (i >= 4 ? 16 : 0)
+                        : q + 4 * i;
+}
+
+static double value(const char *type, uint64_t bits)
+{
+    if (strcmp(type, "s8") == 0) {
+        return (int8_t)(uint8_t)bits;
+    }
+    if (strcmp(type, "u8") == 0) {
+        return (double)(uint8_t)bits;
+    }
+    if (strcmp(type, "s32") == 0) {
+        return (int32_t)(uint32_t)bits;
+    }
+    if (strcmp(type, "tf32") == 0) {
+        return pg_elem_to_f64(PG_F32, bits & 0xFFFFE000u);
+    }
+    pg_elem e = strcmp(type, "f16") == 0    ? PG_F16
+                : strcmp(type, "bf16") == 0 ? PG_BF16
+                : strcmp(type, "f32") == 0  ? PG_F32
+                : strcmp(type, "f64") == 0  ? PG_F64
+                : strcmp(type, "e4m3") == 0 ? PG_E4M3
+                                            : PG_E5M2;
+    return pg_elem_to_f64(e, bits);
+}
+
+static uint64_t random_bits(const char *type, uint64_t *seed)
+{
+    uint64_t x = next_random(seed) >> 7;
+    double v = (double)(int32_t)(uint32_t)x / 2147483648.0 * ((x >> 40 & 7) == 0 ? 30.0 : 1.0);
+    if (strcmp(type, "s32") == 0) { /* near the ends: wrap and saturation show */
+        return (x >> 33 & 3) == 0   ? (uint32_t)INT32_MAX - (x & 0xFFF)
+               : (x >> 33 & 3) == 1 ? (uint32_t)INT32_MIN + (x & 0xFFF)
+                                    : (uint32_t)x;
+    }
+    if (type[0] == 's' || type[0] == 'u') {
+        return x & 0xFF;
+    }
+    pg_elem e = strcmp(type, "f16") == 0    ? PG_F16
+                : strcmp(type, "bf16") == 0 ? PG_BF16
+                : strcmp(type, "f64") == 0  ? PG_F64
+                : strcmp(type, "e4m3") == 0 ? PG_E4M3
+                : strcmp(type, "e5m2") == 0 ? PG_E5M2
+                                            : PG_F32;
+    return pg_elem_of_f64(e, v);
+}
+
+/* ---- program and data -------------------------------------------------------------------------
+ */
+
+typedef struct trial {
+    const shape *s;
+    uint32_t width; /* bytes of a register */
+    uint32_t n_acc; /* registers of C and D */
+    uint64_t reg[24][32];
+    char body[4096];
+} trial;
+
+static void write_program(trial *t)
+{
+    const shape *s = t->s;
+    char *p = t->body;
+    bool is_wide = t->width == 8;
+    uint32_t n_in = s->n_a + s->n_b + t->n_acc;
+    const char *r = is_wide ? "d" : "r";
+    p += sprintf(p, "mad.wide.u32 %%rd3, %%r1, %u, %%rd1;\nmad.wide.u32 %%rd4, %%r1, %u, %%rd2;\n",
+                 t->width, t->width);
+    for (uint32_t j = 0; j < n_in; j++) {
+        p += sprintf(p, "ld.global.%s %%%s%u, [%%rd3+%u];\n", is_wide ? "f64" : "b32", r, 4 + j,
+                     j * 32 * t->width);
+    }
+    p += sprintf(p, "mma.sync.aligned.%s.row.col%s.%s.%s.%s.%s ", s->name,
+                 s->is_satfinite ? ".satfinite" : "", s->d, s->a, s->b, s->d);
+    uint32_t first[4] = {is_wide ? 26 : 80, 4, 4 + s->n_a, 4 + s->n_a + s->n_b};
+    uint32_t n[4] = {t->n_acc, s->n_a, s->n_b, t->n_acc};
+    for (uint32_t o = 0; o < 4; o++) {
+        p += sprintf(p, "{");
+        for (uint32_t j = 0; j < n[o]; j++) {
+            p += sprintf(p, "%s%%%s%u", j > 0 ? "," : "", r, first[o] + j);
+        }
+        p += sprintf(p, "}%s", o < 3 ? ", " : ";\n");
+    }
+    for (uint32_t j = 0; j < t->n_acc; j++) {
+        p += sprintf(p, "st.global.%s [%%rd4+%u], %%%s%u;\n", is_wide ? "f64" : "b32",
+                     j * 32 * t->width, r, first[0] + j);
+    }
+}
+
+/* Element i of a fragment that starts at register `first`. */
+static uint64_t element(const trial *t, uint32_t first, uint32_t l, uint32_t i, uint32_t bits)
+{
+    uint32_t per = bits >= 32 ? 1 : 32 / bits;
+    uint64_t x = t->reg[first + i / per][l] >> (bits * (i % per));
+    return bits == 64 ? x : x & ((1ull << bits) - 1);
+}
+
+static bool check(const trial *t, const ptx_result *got)
+{
+    const shape *s = t->s;
+    static double a[16][32], b[32][8];
+    uint32_t per = s->bits >= 32 ? 1 : 32 / s->bits;
+    for (uint32_t l = 0; l < 32; l++) {
+        for (uint32_t i = 0; i < s->n_a * per; i++) {
+            uint32_t row = 0, k = 0;
+            place_a(s, l, i, &row, &k);
+            a[row][k] = value(s->a, element(t, 0, l, i, s->bits));
+        }
+        for (uint32_t i = 0; i < s->n_b * per; i++) {
+            uint32_t col = 0, k = 0;
+            place_b(s, l, i, &k, &col);
+            b[k][col] = value(s->b, element(t, s->n_a, l, i, s->bits));
+        }
+    }
+    uint32_t d_bits = strcmp(s->d, "f16") == 0 ? 16 : t->width * 8;
+    double unit = d_bits == 16 ? 0x1p-11 : d_bits == 64 ? 0x1p-50 : 0x1p-24;
+    for (uint32_t l = 0; l < 32; l++) {
+        for (uint32_t i = 0; i < s->m * 8 / 32; i++) {
+            uint32_t row = l / 4 + (i >= 2 ? 8 : 0), col = 2 * (l % 4) + (i & 1);
+            double c = value(s->d, element(t, s->n_a + s->n_b, l, i, d_bits));
+            double sum = c, bound = fabs(c);
+            for (uint32_t k = 0; k < s->k; k++) {
+                sum += a[row][k] * b[k][col];
+                bound += fabs(a[row][k] * b[k][col]);
+            }
+            uint64_t x = 0;
+            uint32_t at = d_bits == 16 ? (i / 2 * 32 + l) * 4 + i % 2 * 2 : (i * 32 + l) * t->width;
+            memcpy(&x, got->out + at, d_bits / 8);
+            double have = value(s->d, x);
+            if (strcmp(s->d, "s32") == 0) {
+                int64_t want = (int64_t)sum;
+                want = !s->is_satfinite   ? (int32_t)(uint32_t)(uint64_t)want
+                       : want > INT32_MAX ? INT32_MAX
+                       : want < INT32_MIN ? INT32_MIN
+                                          : want;
+                sum = (double)want;
+                unit = 0;
+            }
+            if (!(fabs(have - sum) <= unit * bound + (d_bits == 16 ? 0x1p-25 : 0))) {
+                printf("  row %u column %u: %.17g, expected %.17g\n", row, col, have, sum);
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static bool try_shape(const shape *s, uint64_t seed)
+{
+    static trial t;
+    static ptx_result r;
+    static uint8_t in[24 * 32 * 8];
+    t.s = s;
+    t.width = s->bits == 64 ? 8 : 4;
+    t.n_acc = s->m * 8 / 32 / (strcmp(s->d, "f16") == 0 ? 2 : 1);
+    uint32_t n_in = s->n_a + s->n_b + t.n_acc;
+    uint64_t random = 88172645463325252ull + seed * 977;
+    for (uint32_t j = 0; j < n_in; j++) {
+        const char *type = j < s->n_a ? s->a : j < s->n_a + s->n_b ? s->b : s->d;
+        uint32_t bits = j < s->n_a + s->n_b ? s->bits : strcmp(s->d, "f16") == 0 ? 16 : t.width * 8;
+        for (uint32_t l = 0; l < 32; l++) {
+            t.reg[j][l] = 0;
+            for (uint32_t at = 0; at < t.width * 8; at += bits) {
+                t.reg[j][l] |= random_bits(type, &random) << at;
+            }
+            memcpy(in + (j * 32 + l) * t.width, &t.reg[j][l], t.width);
+        }
+    }
+    write_program(&t);
+    ptx_case c = {.body = t.body,
+                  .in = in,
+                  .in_size = n_in * 32 * t.width,
+                  .out_size = t.n_acc * 32 * t.width,
+                  .seed = seed};
+    ptx_run(&c, &r);
+    bool is_ok = r.status == PTXEXEC_OK && r.n_poison == 0 && check(&t, &r);
+    if (!is_ok) {
+        printf("%s %s %s %s, seed %llu: status %d %s\n", s->name, s->d, s->a, s->b,
+               (unsigned long long)seed, (int)r.status, r.message);
+    }
+    return is_ok;
+}
+
+/* ---- matrices in shared memory ----------------------------------------------------------------
+ */
+
+/* Loads n matrices by ldmatrix, moves them, stores them by stmatrix and back to global memory. */
+static bool try_matrices(uint32_t n, bool is_trans_in, bool is_trans_out)
+{
+    static ptx_result r;
+    uint16_t in[256], want[256];
+    char body[2048], list[64] = "";
+    for (uint32_t j = 0; j < n; j++) {
+        (void)sprintf(list + strlen(list), "%s%%r%u", j > 0 ? "," : "", 20 + j);
+    }
+    (void)sprintf(body,
+                  "mov.u32 %%r3, sm;\nmad.lo.u32 %%r4, %%r1, 16, %%r3;\n"
+                  "mad.wide.u32 %%rd3, %%r1, 16, %%rd1;\nmad.wide.u32 %%rd4, %%r1, 16, %%rd2;\n"
+                  "ld.global.v4.b32 {%%r5,%%r6,%%r7,%%r8}, [%%rd3];\n"
+                  "st.shared.v4.b32 [%%r4], {%%r5,%%r6,%%r7,%%r8};\nbar.warp.sync -1;\n"
+                  "ldmatrix.sync.aligned.m8n8.x%u%s.shared.b16 {%s}, [%%r4];\n"
+                  "stmatrix.sync.aligned.m8n8.x%u%s.shared.b16 [%%r4+1024], {%s};\n"
+                  "bar.warp.sync -1;\nld.shared.v4.b32 {%%r5,%%r6,%%r7,%%r8}, [%%r4+1024];\n"
+                  "st.global.v4.b32 [%%rd4], {%%r5,%%r6,%%r7,%%r8};",
+                  n, is_trans_in ? ".trans" : "", list, n, is_trans_out ? ".trans" : "", list);
+    for (uint32_t i = 0; i < 256; i++) {
+        in[i] = (uint16_t)(i * 257 + 3);
+        uint32_t row = i / 8 % 8, col = i % 8;
+        want[i] =
+            (uint16_t)((is_trans_in != is_trans_out ? i / 64 * 64 + col * 8 + row : i) * 257 + 3);
+    }
+    ptx_case c = {
+        .body = body, .in = in, .in_size = 512, .out_size = 512, .races = PTXEXEC_RACES_ISA};
+    ptx_run(&c, &r);
+    bool is_ok =
+        r.status == PTXEXEC_OK && r.n_poison == 512 - n * 128 && memcmp(r.out, want, n * 128) == 0;
+    if (!is_ok) {
+        printf("x%u, trans %d %d: status %d %s\n", n, is_trans_in, is_trans_out, (int)r.status,
+               r.message);
+    }
+    return is_ok;
+}
+
+/* Fragments by the ISA: lane l holds (l / 4, 2 (l % 4)) and its neighbour. */
+static bool try_movmatrix(void)
+{
+    static ptx_result r;
+    uint32_t in[32], got[32];
+    for (uint32_t l = 0; l < 32; l++) {
+        in[l] = (l / 4 * 8 + 2 * (l % 4)) | (l / 4 * 8 + 2 * (l % 4) + 1) << 16;
+    }
+    ptx_case c = {.body = "mad.wide.u32 %rd3, %r1, 4, %rd1;\nmad.wide.u32 %rd4, %r1, 4, %rd2;\n"
+                          "ld.global.b32 %r3, [%rd3];\n"
+                          "movmatrix.sync.aligned.m8n8.trans.b16 %r4, %r3;\n"
+                          "st.global.b32 [%rd4], %r4;",
+                  .in = in,
+                  .in_size = sizeof in,
+                  .out_size = sizeof in};
+    ptx_run(&c, &r);
+    memcpy(got, r.out, sizeof got);
+    bool is_ok = r.status == PTXEXEC_OK;
+    for (uint32_t l = 0; l < 32; l++) {
+        uint32_t row = l / 4, col = 2 * (l % 4);
+        is_ok = is_ok && got[l] == ((col * 8 + row) | ((col + 1) * 8 + row) << 16);
+    }
+    if (!is_ok) {
+        printf("movmatrix: %s\n", r.message);
+    }
+    return is_ok;
+}
+
+/* An instruction of the whole warp, reached by a part of it, and an operand never written. */
+static bool try_misuse(void)
+{
+    static ptx_result r;
+    static const struct {
+        const char *body;
+        ptxexec_fault_kind kind;
+    } cases[] = {
+        {"setp.lt.u32 %p1, %r1, 7;\nmov.b32 %r3, 0;\n"
+         "@%p1 movmatrix.sync.aligned.m8n8.trans.b16 %r4, %r3;",
+         PTXEXEC_F_DIVERGED},
+        {"setp.lt.u32 %p1, %r1, 7;\nmov.b32 %r3, 0;\n@%p1 exit;\n"
+         "movmatrix.sync.aligned.m8n8.trans.b16 %r4, %r3;",
+         PTXEXEC_F_DIVERGED},
+        {"mov.u32 %r3, sm;\nldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r4}, [%r3+8];",
+         PTXEXEC_F_MISALIGNED},
+        {"mov.u32 %r3, sm;\nldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r4}, [%r3];\n"
+         "setp.eq.u32 %p1, %r4, 0;\n@%p1 exit;",
+         PTXEXEC_F_POISON_BRANCH},
+    };
+    bool is_ok = true;
+    for (uint32_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        ptx_case c = {.body = cases[k].body};
+        ptx_run(&c, &r);
+        if (r.status != PTXEXEC_E_FAULT || r.fault.kind != cases[k].kind) {
+            printf("misuse %u: status %d, kind %d, %s\n", k, (int)r.status, (int)r.fault.kind,
+                   r.message);
+            is_ok = false;
+        }
+    }
+    return is_ok;
+}
+
+int main(void)
+{
+    uint32_t n_bad = 0;
+    for (uint32_t k = 0; k < sizeof shapes / sizeof shapes[0]; k++) {
+        for (uint64_t seed = 0; seed < 20; seed++) {
+            if (!try_shape(&shapes[k], seed)) {
+                n_bad++;
+                break;
+            }
+        }
+    }
+    for (uint32_t k = 0; k < 12; k++) {
+        n_bad += try_matrices(1u << k / 4, (k & 1) != 0, (k & 2) != 0) ? 0 : 1;
+    }
+    n_bad += try_movmatrix() ? 0 : 1;
+    n_bad += try_misuse() ? 0 : 1;
+    printf("%u failed\n", n_bad);
+    return n_bad == 0 ? 0 : 1;
+}

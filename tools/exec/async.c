@@ -1,0 +1,174 @@
+/* async.c: when copies read and write.
+ *
+ * A cp.async reads global memory and writes shared memory at two moments that the seed draws, from
+ * "at once" to "when the program waits for it", some lanes apart from the others. Until it wrote,
+ * its destination is poison: nobody may count on old or new contents.
+ *
+ * I1  A copy stays in its warp's list until all its lanes waited or exited with the CTA.
+ * I2  read_at <= write_at. */
+#include "tools/exec/async.h"
+
+#include "tools/exec/race.h"
+
+enum { MAX_DELAY = 2048 }; /* steps; longer than a trip of most loops */
+
+static void *resize(pg_alloc alloc, void *block, size_t old_size, size_t new_size)
+{
+    return block == NULL && new_size == 0 ? NULL
+                                          : alloc.resize(alloc.user, block, old_size, new_size);
+}
+
+pe_copy *pe_copy_new(pe_warp *w)
+{
+    pg_alloc alloc = w->cta->launch->alloc;
+    if (w->n_copies == w->copies_cap) {
+        uint32_t cap = w->copies_cap == 0 ? 16 : w->copies_cap * 2;
+        pe_copy **at = resize(alloc, (void *)w->copies, w->copies_cap * sizeof(pe_copy *),
+                              cap * sizeof(pe_copy *));
+        if (at == NULL) {
+            w->cta->worker->is_oom = true;
+            return NULL;
+        }
+        w->copies = at;
+        w->copies_cap = cap;
+    }
+    if (w->n_copies == w->n_copies_made) {
+        pe_copy *c = resize(alloc, NULL, 0, sizeof *c);
+        if (c == NULL) {
+            w->cta->worker->is_oom = true;
+            return NULL;
+        }
+        w->copies[w->n_copies_made++] = c;
+    }
+    return w->copies[w->n_copies++];
+}
+
+void pe_copy_fini(pe_warp *w)
+{
+    pg_alloc alloc = w->cta->launch->alloc;
+    for (uint32_t k = 0; k < w->n_copies_made; k++) {
+        resize(alloc, w->copies[k], sizeof(pe_copy), 0);
+    }
+    resize(alloc, (void *)w->copies, w->copies_cap * sizeof(pe_copy *), 0);
+}
+
+static void read_source(pe_copy *c)
+{
+    pg_foreach_lane(l, c->lanes)
+    {
+        uint32_t n = c->n_source[l];
+        memset(c->data[l], 0, c->size);
+        memset(c->poison[l], 0, c->size);
+        if (n > 0) {
+            memcpy(c->data[l], c->from[l], n);
+            memcpy(c->poison[l], c->from_poison[l], n);
+        }
+    }
+    c->is_read = true;
+}
+
+static void write_target(pe_copy *c)
+{
+    pg_foreach_lane(l, c->lanes)
+    {
+        memcpy(c->to[l], c->data[l], c->size);
+        memcpy(c->to_poison[l], c->poison[l], c->size);
+    }
+    c->is_written = true;
+}
+
+static void do_due(pe_copy *c, uint64_t now)
+{
+    if (!c->is_read && c->read_at <= now) {
+        read_source(c);
+    }
+    if (!c->is_written && c->write_at <= now) {
+        write_target(c);
+    }
+}
+
+static uint64_t next_of(const pe_copy *c)
+{
+    return !c->is_read ? c->read_at : !c->is_written ? c->write_at : UINT64_MAX;
+}
+
+void pe_copy_issue(pe_warp *w, pe_copy *c)
+{
+    pe_cta *cta = w->cta;
+    uint64_t draw = pe_random(&cta->rng);
+    uint64_t now = cta->n_steps;
+    c->read_at = now;
+    c->write_at = UINT64_MAX;
+    c->is_read = c->is_written = false;
+    switch (draw >> 61) {
+    case 0:
+    case 1: c->write_at = now; break;
+    case 2: break;
+    case 3:
+    case 4: c->read_at = UINT64_MAX; break;
+    default:
+        c->read_at = now + (draw & (MAX_DELAY - 1));
+        c->write_at = c->read_at + (draw >> 16 & (MAX_DELAY - 1));
+        break;
+    }
+    pg_foreach_lane(l, c->lanes)
+    {
+        memset(c->to_poison[l], 1, c->size);
+    }
+    do_due(c, now);
+    uint64_t next = next_of(c);
+    cta->next_due = next < cta->next_due ? next : cta->next_due;
+}
+
+static void finish(pe_warp *w, pe_copy *c, uint32_t lanes)
+{
+    uint32_t rest = c->lanes & ~lanes;
+    c->lanes &= lanes;
+    if (!c->is_read) {
+        read_source(c);
+        c->is_read = rest == 0;
+    }
+    if (!c->is_written) {
+        write_target(c);
+        c->is_written = rest == 0;
+    }
+    if (w->cta->races != NULL) {
+        pe_race_settle(w, c);
+    }
+    c->lanes = rest;
+}
+
+void pe_copy_wait(pe_warp *w, uint32_t mask, const uint32_t first_open[PE_LANES])
+{
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < w->n_copies; k++) {
+        pe_copy *c = w->copies[k];
+        uint32_t lanes = 0;
+        pg_foreach_lane(l, c->lanes & mask)
+        {
+            lanes |= c->group < first_open[l] ? 1u << l : 0;
+        }
+        if (lanes != 0) {
+            finish(w, c, lanes);
+        }
+        if (c->lanes != 0) { /* keep, in order */
+            w->copies[k] = w->copies[n];
+            w->copies[n++] = c;
+        }
+    }
+    w->n_copies = n;
+}
+
+void pe_copy_advance(pe_cta *cta)
+{
+    uint64_t next = UINT64_MAX;
+    for (uint32_t k = 0; k < cta->n_warps; k++) {
+        pe_warp *w = &cta->warps[k];
+        for (uint32_t j = 0; j < w->n_copies; j++) {
+            do_due(w->copies[j], cta->n_steps);
+            uint64_t due = next_of(w->copies[j]);
+            next = due < next ? due : next;
+        }
+    }
+    cta->next_due = next;
+}

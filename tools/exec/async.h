@@ -1,0 +1,35 @@
+/* async.h: cp.async between its issue and the wait that the program does for it. */
+#ifndef PTXEXEC_ASYNC_H
+#define PTXEXEC_ASYNC_H
+
+#include "tools/exec/exec.h"
+
+enum { PE_COPY_MAX = 16 };
+
+/* Some lanes of one cp.async. All of them read together, and write together. */
+struct pe_copy {
+    const pe_inst *i;
+    uint32_t lanes; /* that did not wait for it yet */
+    uint32_t group; /* of these lanes: number of commits before it */
+    uint32_t size;
+    uint32_t serial; /* of its access, for the race detector */
+    bool is_read, is_written;
+    uint64_t read_at, write_at; /* steps of the CTA; UINT64_MAX: when it is waited for */
+    uint32_t offset[PE_LANES];  /* shared address */
+    uint8_t n_source[PE_LANES]; /* bytes from global memory; zeros behind */
+    uint8_t *to[PE_LANES], *to_poison[PE_LANES];
+    const uint8_t *from[PE_LANES], *from_poison[PE_LANES];
+    uint8_t data[PE_LANES][PE_COPY_MAX], poison[PE_LANES][PE_COPY_MAX];
+};
+
+/* A new copy at the end of the warp's list; NULL when out of memory. */
+pe_copy *pe_copy_new(pe_warp *w);
+/* Draws when it reads and writes, does what is due at once, and marks its destination as poison. */
+void pe_copy_issue(pe_warp *w, pe_copy *c);
+/* The lanes `mask` waited: their copies in groups before `first_open[lane]` are complete. */
+void pe_copy_wait(pe_warp *w, uint32_t mask, const uint32_t first_open[PE_LANES]);
+/* Does what is due at the CTA's step. */
+void pe_copy_advance(pe_cta *cta);
+void pe_copy_fini(pe_warp *w);
+
+#endif

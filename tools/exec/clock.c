@@ -1,0 +1,371 @@
+/* clock.c: what orders the threads of a CTA: barriers, warp-level meetings, fences with atomics. */
+#include "tools/exec/race.h"
+
+static void drop(pe_races *r, pe_clock *c)
+{
+    if (c != NULL && --c->n_refs == 0) {
+        c->next = r->spare;
+        r->spare = c;
+    }
+}
+
+/* Zeroed, one reference. */
+static pe_clock *new_clock(pe_cta *cta)
+{
+    pe_races *r = cta->races;
+    size_t n = (size_t)r->n_threads + r->n_warps;
+    pe_clock *c = r->spare;
+    if (c != NULL) {
+        r->spare = c->next;
+        memset(c->at, 0, n * sizeof c->at[0]);
+    } else {
+        c = pg_arena_get(&r->arena, sizeof *c + n * sizeof c->at[0], 1);
+    }
+    if (c == NULL) {
+        cta->worker->is_oom = true;
+        return NULL;
+    }
+    c->n_refs = 1;
+    c->id = ++r->last_id;
+    c->fence_time = 0;
+    c->next = NULL;
+    return c;
+}
+
+static void join(const pe_races *r, pe_clock *into, const pe_clock *c)
+{
+    for (uint32_t k = 0; k < r->n_threads; k++) {
+        into->at[k] = c->at[k] > into->at[k] ? c->at[k] : into->at[k];
+    }
+}
+
+/* The least clock of each warp: one comparison instead of 32 where all its threads met. */
+static void seal(const pe_races *r, pe_clock *c)
+{
+    for (uint32_t k = 0; k < r->n_warps; k++) {
+        uint32_t least = UINT32_MAX;
+        for (uint32_t t = k * PE_LANES; t < (k + 1) * PE_LANES && t < r->n_threads; t++) {
+            least = c->at[t] < least ? c->at[t] : least;
+        }
+        c->at[r->n_threads + k] = least;
+    }
+}
+
+/* What the lane has seen of its own warp by whole meetings. */
+static void join_own_warp(const pe_races *r, pe_clock *into, uint32_t warp)
+{
+    uint32_t known = r->known[warp];
+    for (uint32_t t = warp * PE_LANES; t < (warp + 1) * PE_LANES && t < r->n_threads; t++) {
+        into->at[t] = known > into->at[t] ? known : into->at[t];
+    }
+}
+
+/* All that the lanes have seen and done goes into the clock; they begin a new interval. `joined`
+ * (may be NULL) remembers the last vector joined, which lanes mostly share. */
+static void publish(pe_warp *w, pe_clock *into, uint32_t mask, uint32_t *joined)
+{
+    pe_races *r = w->cta->races;
+    uint32_t last = joined != NULL ? *joined : 0;
+    pg_foreach_lane(l, mask)
+    {
+        uint32_t tid = w->index * PE_LANES + l;
+        if (r->seen[tid]->id != last) {
+            join(r, into, r->seen[tid]);
+            last = r->seen[tid]->id;
+        }
+        into->at[tid] = r->own[tid] > into->at[tid] ? r->own[tid] : into->at[tid];
+        r->own[tid]++;
+        into->fence_time =
+            r->fence_time[tid] > into->fence_time ? r->fence_time[tid] : into->fence_time;
+    }
+    join_own_warp(r, into, w->index);
+    if (joined != NULL) {
+        *joined = last;
+    }
+}
+
+/* In practice a fence covers what a barrier carries on: all fence, a barrier, one thread signals.
+ */
+static void see(pe_races *r, uint32_t tid, pe_clock *c)
+{
+    if (!r->is_isa && c->fence_time > r->fence_time[tid]) {
+        r->fence_time[tid] = c->fence_time;
+    }
+    if (r->seen[tid] != c) {
+        c->n_refs++;
+        drop(r, r->seen[tid]);
+        r->seen[tid] = c;
+    }
+}
+
+/* ---- barriers ---------------------------------------------------------------------------------
+ */
+
+void pe_race_bar_arrive(pe_warp *w, const pe_inst *i, uint32_t id, uint32_t mask)
+{
+    pe_races *r = w->cta->races;
+    if (r->bar[id] == NULL) {
+        r->bar[id] = new_clock(w->cta);
+        r->bar_joined[id] = 0;
+        if (r->bar[id] == NULL) {
+            return;
+        }
+    }
+    publish(w, r->bar[id], mask, &r->bar_joined[id]);
+    r->meeting[w->index] =
+        (pe_meeting){.id = id, .line = w->cta->launch->m->srcs.at[i->src].loc.line, .is_set = true};
+}
+
+void pe_race_bar_release(pe_cta *cta, uint32_t id, bool is_whole)
+{
+    pe_races *r = cta->races;
+    pe_clock *c = r->bar[id];
+    if (c == NULL) {
+        return;
+    }
+    if (is_whole) {
+        join(r, c, r->exited);
+    }
+    seal(r, c);
+    for (uint32_t k = 0; k < cta->n_warps; k++) {
+        pe_warp *w = &cta->warps[k];
+        uint32_t set = 0;
+        pg_foreach_lane(l, w->live)
+        {
+            if (w->wait[l] == PE_W_BARRIER && w->wait_key[l] == id) {
+                set |= 1u << l;
+                see(r, k * PE_LANES + l, c);
+            }
+        }
+        uint32_t least = c->at[r->n_threads + k];
+        if (set == w->live && set != 0 && least > r->known[k]) {
+            r->known[k] = least;
+        }
+    }
+    drop(r, c);
+    r->bar[id] = NULL;
+}
+
+/* ---- warps ------------------------------------------------------------------------------------
+ */
+
+/* Without a vector of its own where all lanes of the warp meet and saw the same of others. */
+static bool meet_whole(pe_warp *w, uint32_t set)
+{
+    pe_races *r = w->cta->races;
+    uint32_t base = w->index * PE_LANES;
+    const pe_clock *seen = r->seen[base + pe_first(set)];
+    uint32_t most = 0;
+    uint32_t fence = 0;
+    pg_foreach_lane(l, set)
+    {
+        if (r->seen[base + l] != seen) {
+            return false;
+        }
+        most = r->own[base + l] > most ? r->own[base + l] : most;
+        fence = r->fence_time[base + l] > fence ? r->fence_time[base + l] : fence;
+    }
+    r->known[w->index] = most;
+    pg_foreach_lane(l, set)
+    {
+        r->own[base + l] = most + 1;
+        r->fence_time[base + l] = r->is_isa ? r->fence_time[base + l] : fence;
+    }
+    return true;
+}
+
+void pe_race_meet(pe_warp *w, uint32_t set, bool is_barrier)
+{
+    pe_races *r = w->cta->races;
+    if (r->is_isa && !is_barrier) {
+        return;
+    }
+    if (set == w->live && meet_whole(w, set)) {
+        return;
+    }
+    pe_clock *c = new_clock(w->cta);
+    if (c == NULL) {
+        return;
+    }
+    publish(w, c, set, NULL);
+    seal(r, c);
+    pg_foreach_lane(l, set)
+    {
+        see(r, w->index * PE_LANES + l, c);
+    }
+    drop(r, c);
+}
+
+void pe_race_exit(pe_warp *w, uint32_t mask)
+{
+    publish(w, w->cta->races->exited, mask, NULL);
+}
+
+/* ---- fences and strong accesses ---------------------------------------------------------------
+ */
+
+static void take(pe_warp *w, uint32_t tid, const pe_clock *c)
+{
+    pe_races *r = w->cta->races;
+    pe_clock *n = new_clock(w->cta);
+    if (n == NULL) {
+        return;
+    }
+    join(r, n, r->seen[tid]);
+    join(r, n, c);
+    seal(r, n);
+    see(r, tid, n);
+    drop(r, n);
+}
+
+void pe_race_fence(pe_warp *w, uint32_t mask)
+{
+    pe_races *r = w->cta->races;
+    uint32_t now = pe_gshadow_now(w->cta->launch);
+    pg_foreach_lane(l, mask)
+    {
+        uint32_t tid = w->index * PE_LANES + l;
+        r->fenced[tid] = r->own[tid]++;
+        r->fence_time[tid] = now;
+        if (r->acquired[tid] != NULL) {
+            take(w, tid, r->acquired[tid]);
+            drop(r, r->acquired[tid]);
+            r->acquired[tid] = NULL;
+        }
+    }
+}
+
+static void acquire(pe_warp *w, const pe_inst *i, uint32_t tid, uint64_t address)
+{
+    pe_races *r = w->cta->races;
+    const uint32_t *known = pg_map_get(&r->edge_of, address);
+    if (address >= PE_GLOBAL_START) {
+        pe_gshadow_acquire(w, address);
+    }
+    if (known == NULL) {
+        return;
+    }
+    pe_clock *c = r->edges.at[*known].seen;
+    if (!r->is_isa || (i->flags & PE_I_ACQUIRE) != 0) {
+        take(w, tid, c);
+    } else {
+        c->n_refs++;
+        drop(r, r->acquired[tid]);
+        r->acquired[tid] = c;
+    }
+}
+
+static void release(pe_warp *w, const pe_inst *i, uint32_t tid, uint64_t address)
+{
+    pe_races *r = w->cta->races;
+    bool is_release = (i->flags & PE_I_RELEASE) != 0;
+    uint32_t stamp = is_release ? r->own[tid] : r->fenced[tid];
+    if (stamp == 0 && r->fence_time[tid] == 0) {
+        return; /* relaxed, and no fence before it: orders nothing */
+    }
+    if (address >= PE_GLOBAL_START) {
+        uint32_t now = is_release ? pe_gshadow_now(w->cta->launch) : r->fence_time[tid];
+        pe_gshadow_release(w, address, now);
+    }
+    r->own[tid] += is_release ? 1 : 0;
+    uint32_t *known = pg_map_get(&r->edge_of, address);
+    pe_clock *c = new_clock(w->cta);
+    if (c == NULL) {
+        return;
+    }
+    join(r, c, r->seen[tid]);
+    join_own_warp(r, c, w->index);
+    c->at[tid] = stamp > c->at[tid] ? stamp : c->at[tid];
+    if (known != NULL) {
+        pe_edge *e = &r->edges.at[*known];
+        join(r, c, e->seen);
+        drop(r, e->seen);
+        e->seen = c;
+        return;
+    }
+    pe_edge e = {c};
+    if (!pg_map_put(&r->edge_of, address, r->edges.n) || !pg_vec_push(&r->arena, &r->edges, e)) {
+        w->cta->worker->is_oom = true;
+    }
+}
+
+void pe_race_strong(pe_warp *w, const pe_inst *i, uint32_t mask, const uint64_t *generic,
+                    uint8_t kind)
+{
+    pg_foreach_lane(l, mask)
+    {
+        uint32_t tid = w->index * PE_LANES + l;
+        if ((kind & PE_T_READ) != 0) {
+            acquire(w, i, tid, generic[l]);
+        }
+        if ((kind & PE_T_WRITE) != 0) {
+            release(w, i, tid, generic[l]);
+        }
+    }
+}
+
+bool pe_race_knows(const pe_warp *w, uint32_t lane, uint32_t tid, uint32_t clock)
+{
+    const pe_races *r = w->cta->races;
+    uint32_t me = w->index * PE_LANES + lane;
+    return tid == me || (tid / PE_LANES == w->index && clock <= r->known[w->index]) ||
+           r->seen[me]->at[tid] >= clock;
+}
+
+/* ---- life -------------------------------------------------------------------------------------
+ */
+
+static bool init(pe_cta *cta)
+{
+    pe_races *r = cta->races;
+    uint32_t n = cta->n_threads;
+    r->n_threads = n;
+    r->n_warps = (n + PE_LANES - 1) / PE_LANES;
+    r->is_isa = cta->launch->o.races == PTXEXEC_RACES_ISA;
+    pg_map_init(&r->edge_of, &r->arena);
+    r->own = PG_NEWS(&r->arena, uint32_t, n);
+    r->fenced = PG_NEWS(&r->arena, uint32_t, n);
+    r->fence_time = PG_NEWS(&r->arena, uint32_t, n);
+    r->seen = PG_NEWS(&r->arena, pe_clock *, n);
+    r->acquired = PG_NEWS(&r->arena, pe_clock *, n);
+    r->n_pages = (PE_SHARED_START + cta->launch->shared_size + 255) / 256;
+    pe_clock *start = new_clock(cta);
+    r->exited = new_clock(cta);
+    if (r->acquired == NULL || start == NULL || r->exited == NULL || r->arena.is_oom) {
+        return false;
+    }
+    for (uint32_t k = 0; k < n; k++) {
+        r->own[k] = 1;
+        r->seen[k] = start;
+    }
+    start->n_refs = n + 1;
+    return true;
+}
+
+pe_races *pe_races_new(pe_cta *cta)
+{
+    pg_alloc alloc = cta->launch->alloc;
+    pe_races *r = alloc.resize(alloc.user, NULL, 0, sizeof *r);
+    if (r == NULL) {
+        return NULL;
+    }
+    *r = (pe_races){.serial = 0};
+    pg_arena_init(&r->arena, alloc);
+    cta->races = r;
+    if (!init(cta)) {
+        pe_races_fini(cta);
+        return NULL;
+    }
+    return r;
+}
+
+void pe_races_fini(pe_cta *cta)
+{
+    pe_races *r = cta->races;
+    if (r != NULL) {
+        pg_alloc alloc = cta->launch->alloc;
+        pg_arena_fini(&r->arena);
+        alloc.resize(alloc.user, r, sizeof *r, 0);
+        cta->races = NULL;
+    }
+}

@@ -1,0 +1,388 @@
+/* race.c: who touched which bytes of shared memory, and the report when nothing orders two of them.
+ *
+ * Shared memory has a cell for every 4 bytes, or for every 2 or 1 in pages of 256 bytes where a
+ * smaller access was seen. A cell keeps its last write, and since then one mark per warp of its
+ * reads.
+ *
+ * I1  What a cell forgets happened before what it keeps, or belongs to the same warp; so a report
+ *     is never wrong, and what is missed needs lanes of one warp that order themselves one by one.
+ * I2  A copy under way (PENDING) conflicts with everything; once waited for, it is a write by the
+ *     thread that waited, at its clock. */
+#include "tools/exec/race.h"
+
+#include "tools/exec/async.h"
+
+enum { PAGE = 256 };
+#define READ_STRONG 0x80000000u
+
+typedef struct cell {
+    uint32_t w_clock, w_pc, w_serial;
+    uint16_t w_tid;
+    uint16_t w_kind;
+    uint32_t readers; /* warps with a mark */
+} cell;
+
+typedef struct read_mark {
+    uint32_t clock, lanes;
+    uint32_t pc; /* | READ_STRONG */
+} read_mark;
+
+typedef struct pe_page {
+    uint32_t shift; /* log2 of a cell's bytes */
+    cell *cells;
+    read_mark *reads; /* [cell][warp] */
+} page;
+
+/* One lane's access. */
+typedef struct doing {
+    pe_warp *w;
+    const pe_inst *i;
+    pe_races *r;
+    uint32_t lane, tid, pc, clock;
+    uint64_t address; /* in shared memory */
+    uint32_t size;
+    uint8_t kind;
+    bool is_strong;
+    const pe_clock *seen;
+} doing;
+
+/* ---- pages ------------------------------------------------------------------------------------
+ */
+
+static bool new_cells(pe_races *r, uint32_t shift, page *out)
+{
+    size_t n = PAGE >> shift;
+    out->shift = shift;
+    out->cells = PG_NEWS(&r->arena, cell, n);
+    out->reads = PG_NEWS(&r->arena, read_mark, n * r->n_warps);
+    return out->cells != NULL && out->reads != NULL;
+}
+
+/* Smaller cells: each gets the history of the one that it was part of. */
+static bool split(pe_races *r, page *p, uint32_t shift)
+{
+    page q;
+    if (!new_cells(r, shift, &q)) {
+        return false;
+    }
+    uint32_t per = p->shift - shift;
+    for (uint32_t k = 0; k < (uint32_t)PAGE >> shift; k++) {
+        q.cells[k] = p->cells[k >> per];
+        memcpy(q.reads + (size_t)k * r->n_warps, p->reads + (size_t)(k >> per) * r->n_warps,
+               r->n_warps * sizeof *q.reads);
+    }
+    *p = q;
+    return true;
+}
+
+static page *page_of(pe_cta *cta, uint64_t address, uint32_t size)
+{
+    pe_races *r = cta->races;
+    if (r->pages == NULL) {
+        r->pages = PG_NEWS(&r->arena, page, r->n_pages);
+    }
+    page *p = r->pages != NULL ? &r->pages[address / PAGE] : NULL;
+    uint32_t shift = size >= 4 ? 2 : size == 2 ? 1 : 0;
+    bool is_ok = p != NULL && (p->cells != NULL || new_cells(r, shift, p)) &&
+                 (p->shift <= shift || split(r, p, shift));
+    if (!is_ok) {
+        cta->worker->is_oom = true;
+    }
+    return is_ok ? p : NULL;
+}
+
+/* ---- one cell ---------------------------------------------------------------------------------
+ */
+
+static inline bool knows(const doing *d, uint32_t tid, uint32_t clock)
+{
+    return tid == d->tid || (tid / PE_LANES == d->w->index && clock <= d->r->known[d->w->index]) ||
+           d->seen->at[tid] >= clock;
+}
+
+static inline bool is_write_ordered(const doing *d, const cell *c)
+{
+    if (c->w_kind == PE_MK_NONE || c->w_serial == d->r->serial) {
+        return true; /* of one instruction, which of its lanes wins is not defined, but no race */
+    }
+    if (c->w_kind == PE_MK_PENDING) {
+        return false;
+    }
+    return (d->is_strong && c->w_kind == PE_MK_STRONG) || knows(d, c->w_tid, c->w_clock);
+}
+
+/* A lane that read and is not ordered before `d`; PE_LANES if there is none. */
+static uint32_t unordered_reader(const doing *d, uint32_t warp, const read_mark *m)
+{
+    if ((d->is_strong && (m->pc & READ_STRONG) != 0) ||
+        d->seen->at[d->r->n_threads + warp] >= m->clock) {
+        return PE_LANES;
+    }
+    pg_foreach_lane(l, m->lanes)
+    {
+        if (!knows(d, warp * PE_LANES + l, m->clock)) {
+            return l;
+        }
+    }
+    return PE_LANES;
+}
+
+static void report_write(const doing *d, const cell *c)
+{
+    pe_mark m = {.cta = d->w->cta->linear,
+                 .tid = c->w_tid,
+                 .pc = c->w_pc,
+                 .kind = (pe_mark_kind)c->w_kind,
+                 .is_write = true};
+    pe_race_report(d->w, d->i, d->lane, PE_SHARED_WINDOW + d->address, d->size,
+                   (d->kind & PE_T_WRITE) != 0, &m);
+}
+
+static bool check_reads(const doing *d, const cell *c, const read_mark *marks)
+{
+    for (uint32_t rest = c->readers; rest != 0; rest &= rest - 1) {
+        uint32_t warp = pe_first(rest);
+        uint32_t lane = unordered_reader(d, warp, &marks[warp]);
+        if (lane < PE_LANES) {
+            pe_mark m = {.cta = d->w->cta->linear,
+                         .tid = warp * PE_LANES + lane,
+                         .pc = marks[warp].pc & ~READ_STRONG,
+                         .kind = PE_MK_PLAIN};
+            pe_race_report(d->w, d->i, d->lane, PE_SHARED_WINDOW + d->address, d->size, true, &m);
+            return false;
+        }
+    }
+    return true;
+}
+
+static inline void mark_read(const doing *d, cell *c, read_mark *m)
+{
+    uint32_t bit = 1u << d->lane;
+    uint32_t warp_bit = 1u << d->w->index;
+    uint32_t pc = d->pc | (d->is_strong ? READ_STRONG : 0);
+    if ((c->readers & warp_bit) == 0 || m->lanes == bit || m->clock <= d->r->known[d->w->index]) {
+        *m = (read_mark){.clock = d->clock, .lanes = bit, .pc = pc};
+        c->readers |= warp_bit;
+        return;
+    }
+    m->clock = d->clock < m->clock ? d->clock : m->clock;
+    m->lanes |= bit;
+    m->pc = pc & (m->pc | ~READ_STRONG);
+}
+
+static inline void mark_write(const doing *d, cell *c)
+{
+    *c = (cell){.w_clock = d->clock,
+                .w_pc = d->pc,
+                .w_serial = d->r->serial,
+                .w_tid = (uint16_t)d->tid,
+                .w_kind = (d->kind & PE_T_COPY) != 0 ? PE_MK_PENDING
+                          : d->is_strong             ? PE_MK_STRONG
+                                                     : PE_MK_PLAIN};
+}
+
+/* False after a report. */
+static bool touch_page(const doing *d, page *p, uint32_t from, uint32_t to)
+{
+    uint32_t n_warps = d->r->n_warps;
+    for (uint32_t k = from >> p->shift; k <= (to - 1) >> p->shift; k++) {
+        cell *c = &p->cells[k];
+        read_mark *marks = p->reads + (size_t)k * n_warps;
+        if (!is_write_ordered(d, c)) {
+            report_write(d, c);
+            return false;
+        }
+        if ((d->kind & PE_T_WRITE) == 0) {
+            mark_read(d, c, &marks[d->w->index]);
+            continue;
+        }
+        if (c->readers != 0 && !check_reads(d, c, marks)) {
+            return false;
+        }
+        mark_write(d, c);
+    }
+    return true;
+}
+
+static bool touch_shared(const doing *d)
+{
+    const pe_region *s = &d->w->cta->shared;
+    uint64_t off = d->address - s->base;
+    if (off >= s->size || d->size > s->size - off) {
+        return true; /* the access itself will say so */
+    }
+    for (uint64_t at = d->address, end = at + d->size; at < end;) {
+        uint64_t stop = at - at % PAGE + PAGE < end ? at - at % PAGE + PAGE : end;
+        page *p = page_of(d->w->cta, at, d->size);
+        if (p == NULL ||
+            !touch_page(d, p, (uint32_t)(at % PAGE), (uint32_t)((stop - 1) % PAGE) + 1)) {
+            return false;
+        }
+        at = stop;
+    }
+    return true;
+}
+
+/* ---- instructions -----------------------------------------------------------------------------
+ */
+
+uint32_t pe_race_serial(const pe_cta *cta)
+{
+    return cta->races->serial;
+}
+
+void pe_race_touch(pe_warp *w, const pe_inst *i, uint32_t mask, const pe_touch *t)
+{
+    pe_races *r = w->cta->races;
+    doing d = {.w = w,
+               .i = i,
+               .r = r,
+               .pc = (uint32_t)(i - w->cta->launch->m->code.at),
+               .size = t->size,
+               .kind = t->kind,
+               .is_strong = (i->flags & PE_I_STRONG) != 0};
+    uint64_t generic[PE_LANES];
+    uint32_t strong = 0;
+    if (t->space != PG_PTX_SP_NONE && t->space != PG_PTX_SP_SHARED &&
+        t->space != PG_PTX_SP_GLOBAL) {
+        return;
+    }
+    r->serial++;
+    (void)pe_gshadow_now(w->cta->launch);
+    pg_foreach_lane(l, mask)
+    {
+        uint64_t address = t->at[l] + (uint64_t)t->imm;
+        uint64_t within = address;
+        uint32_t space = t->space == PG_PTX_SP_NONE ? pe_window_of(address, &within) : t->space;
+        if (space == PG_PTX_SP_SHARED) {
+            d.lane = l;
+            d.tid = w->index * PE_LANES + l;
+            d.clock = r->own[d.tid];
+            d.seen = r->seen[d.tid];
+            d.address = within;
+            if (!touch_shared(&d)) {
+                return;
+            }
+            generic[l] = PE_SHARED_WINDOW + within;
+        } else if (space == PG_PTX_SP_GLOBAL) {
+            pe_gshadow_touch(w, i, l, address, t);
+            generic[l] = address;
+            if (w->cta->is_failed) {
+                return;
+            }
+        } else {
+            continue;
+        }
+        strong |= d.is_strong ? 1u << l : 0;
+    }
+    if (strong != 0) {
+        pe_race_strong(w, i, strong, generic, t->kind);
+    }
+}
+
+void pe_race_settle(pe_warp *w, const pe_copy *copy)
+{
+    pe_races *r = w->cta->races;
+    pg_foreach_lane(l, copy->lanes)
+    {
+        uint32_t tid = w->index * PE_LANES + l;
+        uint32_t at = copy->offset[l];
+        page *p = page_of(w->cta, at, copy->size);
+        for (uint32_t k = 0; p != NULL && k < copy->size; k += 1u << p->shift) {
+            cell *c = &p->cells[(at % PAGE + k) >> p->shift];
+            if (c->w_kind == PE_MK_PENDING && c->w_serial == copy->serial && c->w_tid == tid) {
+                c->w_kind = PE_MK_COPIED;
+                c->w_clock = r->own[tid];
+            }
+        }
+    }
+}
+
+/* ---- reports ----------------------------------------------------------------------------------
+ */
+
+static ptxexec_access access_of(const pe_warp *w, const pe_mark *m)
+{
+    const pe_launch *l = w->cta->launch;
+    const uint32_t *block = l->o.block;
+    pg_loc loc = l->m->srcs.at[l->m->code.at[m->pc].src].loc;
+    uint64_t grid_x = l->o.grid[0];
+    uint64_t grid_y = l->o.grid[1];
+    return (ptxexec_access){
+        .line = loc.line,
+        .column = loc.column,
+        .cta = {(uint32_t)(m->cta % grid_x), (uint32_t)(m->cta / grid_x % grid_y),
+                (uint32_t)(m->cta / grid_x / grid_y)},
+        .thread = {m->tid % block[0], m->tid / block[0] % block[1], m->tid / block[0] / block[1]},
+        .warp = m->tid / PE_LANES,
+        .lane = m->tid % PE_LANES,
+        .lanes = 1u << (m->tid % PE_LANES)};
+}
+
+/* What is missing between the two. */
+static void put_advice(pg_strbuf *text, const pe_warp *w, const pe_mark *m)
+{
+    const pe_races *r = w->cta->races;
+    uint32_t warp = m->tid / PE_LANES;
+    if (m->cta != w->cta->linear) {
+        pg_put(text, "CTAs run in any order: atomics, or a flag with fences on both sides, would "
+                     "order them");
+        return;
+    }
+    if (m->kind == PE_MK_PENDING) {
+        pg_put(text, "no cp.async.wait_group of the copying thread covers it yet");
+        pg_put(text, warp == w->index ? "" : ", and a bar.sync must follow that");
+        return;
+    }
+    if (m->kind == PE_MK_COPIED) {
+        pg_put(text, "the copying thread waited for it, but no barrier orders that wait before "
+                     "this access");
+        return;
+    }
+    if (warp == w->index) {
+        pg_put(text, "both are of one warp: a bar.warp.sync between them would order them");
+        return;
+    }
+    const pe_meeting *a = &r->meeting[w->index];
+    const pe_meeting *b = &r->meeting[warp];
+    if (a->is_set && b->is_set && a->id == b->id) {
+        pg_putf(text,
+                "a bar.sync of both warps between them would order them; they last arrived at "
+                "barrier %u, lines %u and %u",
+                a->id, a->line, b->line);
+        return;
+    }
+    pg_put(text, "a bar.sync of both warps between them would order them");
+}
+
+void pe_race_report(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t generic, uint32_t size,
+                    bool is_write, const pe_mark *other)
+{
+    pe_cta *cta = w->cta;
+    ptxexec_access at = access_of(w, other);
+    pg_strbuf text;
+    pg_strbuf_init(&text, cta->launch->alloc);
+    pg_putf(&text, "%s of %u bytes at 0x%llx, and the %s%s of line %u (",
+            is_write ? "write" : "read", size, (unsigned long long)generic,
+            other->kind == PE_MK_PENDING || other->kind == PE_MK_COPIED ? "asynchronous " : "",
+            other->is_write ? "write" : "read", at.line);
+    if (other->cta != cta->linear) {
+        pg_putf(&text, "CTA %u,%u,%u, ", at.cta[0], at.cta[1], at.cta[2]);
+    }
+    pg_putf(&text, "warp %u, lane %u) are not ordered: ", at.warp, at.lane);
+    put_advice(&text, w, other);
+    uint32_t n = cta->n_faults;
+    if (text.is_oom) {
+        cta->worker->is_oom = true;
+        cta->is_failed = true;
+    } else {
+        pe_fault_at(w, i, PTXEXEC_F_RACE,
+                    (pe_place){.lanes = 1u << lane, .address = generic, .size = size}, "%s",
+                    text.ptr);
+    }
+    pg_strbuf_fini(&text);
+    if (cta->n_faults > n) {
+        cta->worker->last_fault->f.has_other = 1;
+        cta->worker->last_fault->f.other = at;
+    }
+}

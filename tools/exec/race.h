@@ -1,0 +1,102 @@
+/* race.h: happens-before between the threads of a CTA, and who touched what.
+ *
+ * Each thread has a clock of its own, which ticks when it publishes (barrier, fence, exit), and a
+ * shared, immutable vector of the clocks of others that it has seen: pe_clock. Vectors are shared
+ * by all threads that left a barrier together. An access is stamped with its thread's clock; it
+ * happened before what a thread does now if that thread has seen the clock. */
+#ifndef PTXEXEC_RACE_H
+#define PTXEXEC_RACE_H
+
+#include "tools/exec/exec.h"
+
+typedef struct pe_clock {
+    uint32_t n_refs;
+    uint32_t id;         /* never used twice in a CTA */
+    uint32_t fence_time; /* latest fence of those who published (practice) */
+    struct pe_clock *next;
+    uint32_t at[]; /* by thread; behind them by warp: the least of its threads */
+} pe_clock;
+
+typedef struct pe_edge { /* a place in memory by which threads order themselves */
+    pe_clock *seen;
+} pe_edge;
+
+typedef struct pe_meeting { /* where a warp last passed a barrier of the CTA */
+    uint32_t id, line;
+    bool is_set;
+} pe_meeting;
+
+struct pe_races {
+    pg_arena arena;
+    bool is_isa;
+    uint32_t n_threads, n_warps;
+    uint32_t serial;  /* of the warp instruction that touches memory */
+    uint32_t last_id; /* of clocks */
+    uint32_t *own;    /* by thread: its clock; starts at 1 */
+    uint32_t *fenced; /* by thread: clock that its last fence published, 0 */
+    uint32_t *fence_time;
+    pe_clock **seen;     /* by thread */
+    pe_clock **acquired; /* by thread: seen by relaxed reads, to be taken at a fence (isa) */
+    uint32_t known[PE_MAX_WARPS]; /* all lanes of the warp have seen their warp up to here */
+    pe_clock *bar[PE_N_BARRIERS]; /* what those who arrived published */
+    uint32_t bar_joined[PE_N_BARRIERS];
+    pe_clock *exited; /* what threads that exited published */
+    pe_clock *spare;
+    pg_map edge_of; /* generic address -> edges */
+    PG_VEC(pe_edge) edges;
+    pe_meeting meeting[PE_MAX_WARPS];
+    struct pe_page *pages; /* of shared memory */
+    uint32_t n_pages;
+    uint32_t known_time; /* of the launch: what other CTAs did until then happened before */
+};
+
+pe_races *pe_races_new(pe_cta *cta); /* NULL when out of memory */
+void pe_races_fini(pe_cta *cta);
+
+/* ---- order (clock.c) ---- */
+
+void pe_race_bar_arrive(pe_warp *w, const pe_inst *i, uint32_t id, uint32_t mask);
+/* The threads that wait at the barrier go on; before they are woken. */
+void pe_race_bar_release(pe_cta *cta, uint32_t id, bool is_whole);
+void pe_race_meet(pe_warp *w, uint32_t set, bool is_barrier);
+void pe_race_fence(pe_warp *w, uint32_t mask);
+void pe_race_exit(pe_warp *w, uint32_t mask);
+/* Strong accesses by the lanes `mask` to `generic` addresses order what comes before and after. */
+void pe_race_strong(pe_warp *w, const pe_inst *i, uint32_t mask, const uint64_t *generic,
+                    uint8_t kind);
+
+/* ---- accesses (race.c, race_global.c) ---- */
+
+typedef enum pe_mark_kind {
+    PE_MK_NONE,
+    PE_MK_PLAIN,
+    PE_MK_STRONG,
+    PE_MK_PENDING, /* a cp.async that nobody waited for */
+    PE_MK_COPIED   /* a cp.async that its thread waited for */
+} pe_mark_kind;
+
+/* One side of a race, as it was remembered. */
+typedef struct pe_mark {
+    uint64_t cta;
+    uint32_t tid, pc;
+    pe_mark_kind kind;
+    bool is_write;
+} pe_mark;
+
+uint32_t pe_race_serial(const pe_cta *cta);
+void pe_race_settle(pe_warp *w, const pe_copy *c);
+bool pe_race_knows(const pe_warp *w, uint32_t lane, uint32_t tid, uint32_t clock);
+/* A race of the lane's access with what the mark says. */
+void pe_race_report(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t generic, uint32_t size,
+                    bool is_write, const pe_mark *other);
+
+bool pe_gshadow_init(pe_launch *l);
+void pe_gshadow_fini(pe_launch *l);
+void pe_gshadow_touch(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t address,
+                      const pe_touch *t);
+uint32_t pe_gshadow_now(pe_launch *l); /* a new time */
+/* A release at the address of what this CTA knew at `time`; an acquire. */
+void pe_gshadow_release(pe_warp *w, uint64_t address, uint32_t time);
+void pe_gshadow_acquire(pe_warp *w, uint64_t address);
+
+#endif
