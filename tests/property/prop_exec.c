@@ -65,6 +65,7 @@ static const char *launch(ptxexec_module *m, ptxexec_device *d, pg_data *got, ui
     const ptxexec_launch_options opt = {
         .struct_size = sizeof opt,
         .grid = {1, 1, 1},
+        .dynamic_shared = 96 * 1024, /* more than any program asks for */
         .block = {entry.reqntid[0], entry.reqntid[1], entry.reqntid[2]},
         .params = params,
         .params_size = entry.param_size,

@@ -61,11 +61,11 @@ Test(passes, default_pipeline_gives_layouts)
 {
     fixture f;
     cr_assert_eq(run(&f, list("")), PG_OK);
-    cr_assert_eq(f.n_stats, 3u);
+    cr_assert_eq(f.n_stats, 5u);
     cr_assert(f.stats[0].changed);
     cr_assert_eq(f.stats[0].n_insts_before, 5u);
     cr_assert_eq(f.stats[0].n_insts_after, 4u);
-    cr_assert_eq(f.m->props, (uint32_t)PG_PROP_LAID_OUT);
+    cr_assert_eq(f.m->props, (uint32_t)PG_PROP_ALL);
     cr_assert_not(f.stopped);
     end(&f);
 }
@@ -77,7 +77,7 @@ Test(passes, all_checks_hold)
     opt.verify = PG_VERIFY_EACH;
     opt.checks = PG_CHECK_ROUNDTRIP | PG_CHECK_CLONE | PG_CHECK_TWICE;
     cr_assert_eq(run(&f, opt), PG_OK);
-    cr_assert_eq(f.m->props, (uint32_t)PG_PROP_LAID_OUT);
+    cr_assert_eq(f.m->props, (uint32_t)PG_PROP_ALL);
     end(&f);
 }
 
