@@ -142,7 +142,7 @@ static uint32_t least(uint32_t a, uint32_t b)
 /* Four neighbours of a row for each thread, 8 lanes along a row, warps along the columns first. */
 static pg_layout_error accumulator_of_fma(const pg_type_info *t, uint32_t n_warps, pg_layout *out)
 {
-    if (t->rank != 2) {
+    if (t->rank != 2 || t->dims[0] < 1 || t->dims[1] < 1 || n_warps == 0) {
         return PG_LAYOUT_SHAPE;
     }
     const uint32_t rows = (uint32_t)t->dims[0], cols = (uint32_t)t->dims[1];
