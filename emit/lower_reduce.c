@@ -115,7 +115,8 @@ static pg_el reduce_one(pg_lw *c, reduction *d, const uint32_t *want)
     }
     for (uint32_t n = d->n_list; n > 1; n = (n + 1) / 2) {
         for (uint32_t j = 0; j < n / 2; j++) {
-            d->list[j] = combine(c, d, d->list[2 * j], d->list[2 * j + 1]);
+            const pg_ptx_opnd *pair = d->list + (size_t)2 * j;
+            d->list[j] = combine(c, d, pair[0], pair[1]);
         }
         if (n % 2 != 0) {
             d->list[n / 2] = d->list[n - 1];

@@ -394,7 +394,7 @@ static ptxgen_status reference(const ptxgen_kernel_run *run, const kernel_settin
         return PTXGEN_E_MISUSE;
     }
     /* f32's roundoff over that of c's type: what an error of the sum counts in c */
-    const double share = r.g.elem == PTXGEN_F16 ? 0x1p-13 : 0x1p-16;
+    const double share = r.g.elem == PTXGEN_F16 ? 0x1p-13 : r.g.elem == PTXGEN_BF16 ? 0x1p-16 : 1.0;
     for (int64_t i = 0; i < n_c; i++) {
         double size = 0.0, error = 0.0;
         double x = element(&r, i / r.n[1], i % r.n[1], &size);
@@ -411,7 +411,7 @@ static ptxgen_status reference(const ptxgen_kernel_run *run, const kernel_settin
 }
 
 static const ptxgen_kernel_setting settings[] = {
-    {"dtype", "f16", "f16 bf16", "dtype is f16 or bf16: the type of all arrays"},
+    {"dtype", "f16", "f16 bf16 f32", "dtype is f16, bf16 or f32: the type of all arrays"},
     {"a", "row", "row col", "a is row (m x k) or col (k x m): how the array lies in memory"},
     {"b", "row", "row col", "b is row (k x n) or col (n x k): how the array lies in memory"},
     {"tile_m", "128", "2^4..2^8",

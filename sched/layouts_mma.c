@@ -8,7 +8,8 @@
  *   B  k, column  `per` along k, (4 per, 0)              lane bits k per, 2 per  | columns 1 2 4
  *
  * What is left of a warp's part goes over further registers; the operands' follow the
- * accumulator's, so that each warp holds what its part of the result needs. */
+ * accumulator's, so that each warp holds what its part of the result needs. f32 is multiplied by
+ * fma: each thread holds all of k for its part. */
 #include "sched/layouts.h"
 
 enum { ROWS = 16, COLS = 8 };
@@ -39,13 +40,13 @@ static digits begin(pg_layout *l, const pg_type_info *t)
  * fragment. The others go along the columns, and where these are used up hold replicas. */
 static uint32_t warps_of_rows(uint32_t rows, uint32_t cols, uint32_t n_warps)
 {
-    uint32_t best = 1, least = UINT32_MAX;
+    uint32_t best = 1, fewest = UINT32_MAX;
     for (uint32_t m = 1; m <= n_warps && n_warps % m == 0 && rows / m >= ROWS; m *= 2) {
         const uint32_t most = cols / COLS;
         const uint32_t n = n_warps / m < most ? n_warps / m : most;
         const uint32_t part = rows / m + cols / n + (m * n < n_warps ? rows + cols : 0);
-        if (part <= least) {
-            least = part;
+        if (part <= fewest) {
+            fewest = part;
             best = m;
         }
     }
@@ -130,12 +131,65 @@ static pg_layout_error operand(const pg_layout *acc, const pg_type_info *t, uint
     return b.error != PG_LAYOUT_OK ? b.error : pg_layout_end(out);
 }
 
+/* ---- f32, by fma --------------------------------------------------------------------------------
+ */
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Four neighbours of a row for each thread, 8 lanes along a row, warps along the columns first. */
+static pg_layout_error accumulator_of_fma(const pg_type_info *t, uint32_t n_warps, pg_layout *out)
+{
+    if (t->rank != 2 || t->dims[0] < 1 || t->dims[1] < 1 || n_warps == 0) {
+        return PG_LAYOUT_SHAPE;
+    }
+    const uint32_t rows = (uint32_t)t->dims[0], cols = (uint32_t)t->dims[1];
+    const uint32_t vec = least(4, cols), lanes_n = least(8, cols / vec);
+    const uint32_t lanes_m = least(32 / lanes_n, rows), warps = n_warps & (0 - n_warps);
+    const uint32_t warps_m = least(warps, rows / lanes_m), step_n = vec * lanes_n;
+    const uint32_t warps_n = least(warps / warps_m, cols / step_n), step_m = lanes_m * warps_m;
+    digits b = begin(out, t);
+    add(&b, PG_LIN_REG, vec, 1, 1);
+    add(&b, PG_LIN_REG, cols / (step_n * warps_n), 1, step_n * warps_n);
+    add(&b, PG_LIN_REG, rows / step_m, 0, step_m);
+    add(&b, PG_LIN_LANE, lanes_n, 1, vec);
+    add(&b, PG_LIN_LANE, lanes_m, 0, 1);
+    add(&b, PG_LIN_LANE, 32 / (lanes_n * lanes_m), 0, 0);
+    add(&b, PG_LIN_WARP, warps_m, 0, lanes_m);
+    add(&b, PG_LIN_WARP, warps_n, 1, step_n);
+    add(&b, PG_LIN_WARP, n_warps / (warps_m * warps_n), 0, 0);
+    return b.error != PG_LAYOUT_OK ? b.error : pg_layout_end(out);
+}
+
+/* All of k, for the rows (columns) of the accumulator that the thread has. */
+static pg_layout_error operand_of_fma(const pg_layout *acc, const pg_type_info *t, uint32_t at,
+                                      uint32_t side, pg_layout *out)
+{
+    if (acc->rank != 2 || acc->n_outer != 0 || t->rank != 2) {
+        return PG_LAYOUT_SHAPE;
+    }
+    digits b = begin(out, t);
+    add(&b, PG_LIN_REG, (uint32_t)t->dims[1 - side], 1 - side, 1);
+    for (uint32_t d = PG_LIN_REG; d <= PG_LIN_WARP; d++) {
+        for (uint32_t bit = 0; bit < acc->n_bits[d]; bit++) {
+            const uint32_t step = adds(acc, (pg_lin_dim)d, bit, at);
+            add(&b, (pg_lin_dim)d, step == 0 && d == PG_LIN_REG ? 1 : 2, side, step);
+        }
+    }
+    return b.error != PG_LAYOUT_OK ? b.error : pg_layout_end(out);
+}
+
 pg_enc pg_layouts_accumulator(pg_layouts *l, const pg_inst *mma)
 {
     pg_layout layout;
     const uint32_t n_warps = pg_inst_warps(mma);
     const pg_type type = pg_val_type(l->k, mma->out[0]);
-    const pg_layout_error error = accumulator(pg_type_get(l->types, type), n_warps, &layout);
+    const bool is_fma = pg_val_info(l->k, mma->in[0])->elem == PG_F32;
+    const pg_type_info *t = pg_type_get(l->types, type);
+    const pg_layout_error error =
+        is_fma ? accumulator_of_fma(t, n_warps, &layout) : accumulator(t, n_warps, &layout);
     return pg_layouts_of_layout(l, mma, type, &layout, error);
 }
 
@@ -148,7 +202,10 @@ pg_enc pg_layouts_operand(pg_layouts *l, const pg_inst *mma, uint32_t at, pg_enc
     const bool is_turned = pg_attr_has(&mma->attrs, at == 0 ? PG_A_TRANSA : PG_A_TRANSB);
     pg_layout_error error = pg_layout_of_tile(l->types, sum, n_warps, &result);
     if (error == PG_LAYOUT_OK) {
-        error = operand(&result, pg_type_get(l->types, type), at, is_turned ? 1 - at : at, &layout);
+        const pg_type_info *t = pg_type_get(l->types, type);
+        const uint32_t side = is_turned ? 1 - at : at;
+        error = t->elem == PG_F32 ? operand_of_fma(&result, t, at, side, &layout)
+                                  : operand(&result, t, at, side, &layout);
     }
     return pg_layouts_of_layout(l, mma, type, &layout, error);
 }

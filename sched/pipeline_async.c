@@ -439,6 +439,9 @@ static void rewrite(ahead *a)
     for (uint32_t l = 0; l < a->n_loads; l++) {
         a->buf[l] =
             pg_pipe_buffer(p, a->loads[l], pg_val_type(p->k, a->loads[l]->out[0]), a->n_stages);
+        if (p->status != PG_OK) {
+            return;
+        }
         pg_type_info info = *pg_val_info(p->k, a->buf[l]);
         info.rank--;
         for (uint32_t d = 0; d < info.rank; d++) {
@@ -451,6 +454,9 @@ static void rewrite(ahead *a)
         now[c] = loop->in[3 + a->carried[c]];
     }
     prologue(a, now);
+    if (p->status != PG_OK) {
+        return;
+    }
     for (uint32_t c = 0; c < a->n_carried; c++) {
         now[c] = carry(a, now[c]);
     }

@@ -91,6 +91,9 @@ static pg_layout_error find_parts(handover *h, uint32_t warps)
             n++;
         }
     }
+    if (all == 0) {
+        return PG_LAYOUT_NOT_LINEAR;
+    }
     h->r.span = all & (~all + 1);
     h->r.parts = 1u << n;
     return all / h->r.span == h->r.parts - 1 ? PG_LAYOUT_OK : PG_LAYOUT_NOT_LINEAR;

@@ -83,6 +83,14 @@ def kernel(op, elem, out, bits, transa, transb, smem):
     return "ptir 1\nmodule sm_80\n" + "\n".join(lines) + "\n"
 
 
+def by_fma(transa, transb):
+    """f32 has no fragments: layouts without an author's encoding."""
+    text = kernel("mma", "f32", "f32", 32, transa, transb, "pad").split("\n")
+    text = [line for line in text if not line.startswith(("enc #acc", "enc #ea", "enc #eb"))]
+    text = "\n".join(text).replace(", #acc>", ">").replace(", #ea>", ">").replace(", #eb>", ">")
+    return text
+
+
 def main():
     failed = 0
     n_loads = 0
@@ -109,6 +117,15 @@ def main():
                         failed += 1
                         print(op, elem, out, attrs_text(transa, transb), smem, "ldmatrix, trans:", has,
                               "wanted:", want, run.stdout, run.stderr.split("\n")[:4])
+        for flags in range(4):
+            path = f"{folder}/f.ptir"
+            with open(path, "w", encoding="ascii") as f:
+                f.write(by_fma(flags & 1 != 0, flags & 2 != 0))
+            run = subprocess.run([PTXGEN, "run", path, "--device=cpu", "--verify", "--races"],
+                                 capture_output=True, text=True, check=False)
+            if run.returncode != 0:
+                failed += 1
+                print("f32", flags, run.stdout, run.stderr.split("\n")[:4])
     print(f"{failed} failed, {n_loads} by ldmatrix")
     return 1 if failed else 0
 

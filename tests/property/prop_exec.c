@@ -65,10 +65,10 @@ static const char *launch(ptxexec_module *m, ptxexec_device *d, pg_data *got, ui
     const ptxexec_launch_options opt = {
         .struct_size = sizeof opt,
         .grid = {1, 1, 1},
+        .dynamic_shared = 96 * 1024, /* more than any program asks for */
         .block = {entry.reqntid[0], entry.reqntid[1], entry.reqntid[2]},
         .params = params,
         .params_size = entry.param_size,
-        .dynamic_shared = 64 * 1024,
         .seed = seed};
     const ptxexec_status st = ptxexec_launch(d, m, &opt, &report);
     message[0] = 0;

@@ -110,6 +110,7 @@ Test(lower, memory_runs_out, .timeout = 100)
 {
     lower_without_memory(loop);
     lower_without_memory(read_text("tests/filetests/whole/gemm_ws.ptir"));
+    lower_without_memory(read_text("tests/filetests/emit/mma-in-a-loop.ptir"));
 }
 
 static void lower_text(const char *text, pg_strbuf *out)

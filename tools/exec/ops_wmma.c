@@ -25,6 +25,12 @@ static bool has_whole_warp(pe_warp *w, const pe_inst *i, uint32_t mask)
     return false;
 }
 
+typedef struct matrix {
+    uint32_t n;
+    double at[N_ELEMENTS];
+    uint8_t poison[N_ELEMENTS];
+} matrix;
+
 /* ---- memory -----------------------------------------------------------------------------------
  */
 
@@ -119,53 +125,42 @@ static void wmma_store(pe_warp *w, const pe_inst *i, uint32_t mask)
 /* ---- the product ------------------------------------------------------------------------------
  */
 
-/* The matrix that the registers hold, row by row; poison as a flag for each element. */
-static void gather(const pe_warp *w, const pe_opnd *regs, uint32_t n_regs, bool is_half,
-                   double *out, uint8_t *stain, uint32_t n)
+/* The first n elements of the matrix that the registers hold, row by row; per: elements a lane. */
+static void gather(const pe_warp *w, const pe_opnd *regs, uint32_t per, bool is_half, matrix *out)
 {
-    uint32_t per = n_regs * (is_half ? 2 : 1);
-    for (uint32_t e = 0; e < n; e++) {
+    for (uint32_t e = 0; e < out->n; e++) {
         uint32_t lane = e / per;
         uint32_t k = e % per;
         pe_opnd o = regs[is_half ? k / 2 : k];
         uint32_t v = pe_src32(w, o)[lane];
-        out[e] = is_half ? pe_small_to_f64(v >> (16 * (k % 2)) & 0xFFFFu, PE_FMT_F16)
-                         : (double)pe_f32(v);
-        stain[e] = pe_poison32(w, o) >> lane & 1u;
+        out->at[e] = is_half ? pe_small_to_f64(v >> (16 * (k % 2)) & 0xFFFFu, PE_FMT_F16)
+                             : (double)pe_f32(v);
+        out->poison[e] = pe_poison32(w, o) >> lane & 1u;
     }
 }
 
 static void wmma_mma(pe_warp *w, const pe_inst *i, uint32_t mask)
 {
     const wmma *x = i->ext;
-    double a[N_ELEMENTS];
-    double b[N_ELEMENTS];
-    double c[N_ELEMENTS];
-    uint8_t qa[N_ELEMENTS];
-    uint8_t qb[N_ELEMENTS];
-    uint8_t qc[N_ELEMENTS];
+    matrix a = {.n = x->m * WMMA_K};
+    matrix b = {.n = x->n * WMMA_K};
+    matrix c = {.n = x->m * x->n};
     uint32_t r[8][PE_LANES] = {{0}};
     uint32_t poison[8] = {0};
     if (!has_whole_warp(w, i, mask)) {
         return;
     }
-    memset(a, 0, sizeof a);
-    memset(b, 0, sizeof b);
-    memset(c, 0, sizeof c);
-    memset(qa, 0, sizeof qa);
-    memset(qb, 0, sizeof qb);
-    memset(qc, 0, sizeof qc);
-    gather(w, x->a, 8, true, a, qa, x->m * WMMA_K);
-    gather(w, x->b, 8, true, b, qb, x->n * WMMA_K);
-    gather(w, x->c, x->is_c_half ? 4 : 8, x->is_c_half, c, qc, x->m * x->n);
-    for (uint32_t e = 0; e < x->m * x->n; e++) {
+    gather(w, x->a, 16, true, &a);
+    gather(w, x->b, 16, true, &b);
+    gather(w, x->c, 8, x->is_c_half, &c);
+    for (uint32_t e = 0; e < c.n; e++) {
         uint32_t row = e / x->n;
         uint32_t col = e % x->n;
-        double sum = c[e];
-        uint32_t q = qc[e];
+        double sum = c.at[e];
+        uint32_t q = c.poison[e];
         for (uint32_t k = 0; k < WMMA_K; k++) {
-            sum += a[row * WMMA_K + k] * b[k * x->n + col];
-            q |= qa[row * WMMA_K + k] | qb[k * x->n + col];
+            sum += a.at[row * WMMA_K + k] * b.at[k * x->n + col];
+            q |= a.poison[row * WMMA_K + k] | b.poison[k * x->n + col];
         }
         uint32_t lane = e / 8;
         uint32_t reg = x->is_half ? e % 8 / 2 : e % 8;
@@ -231,11 +226,11 @@ static void decode_memory(pe_dec *d, wmma *x, uint32_t which)
 
 static void decode_product(pe_dec *d, wmma *x)
 {
-    bool is_ok = pe_take_one(d, "row col") != 0 && pe_take_one(d, "row col") != 0 &&
-                 take_is_half(d, &x->is_half) && take_is_half(d, &x->is_c_half) &&
-                 take_regs(d, 0, x->is_half ? 4 : 8, true, x->d) &&
-                 take_regs(d, 1, 8, false, x->a) && take_regs(d, 2, 8, false, x->b) &&
-                 take_regs(d, 3, x->is_c_half ? 4 : 8, false, x->c);
+    bool is_ok = pe_take_one(d, "row col") != 0; /* of A; the fragments are the same */
+    is_ok = is_ok && pe_take_one(d, "row col") != 0;
+    is_ok = is_ok && take_is_half(d, &x->is_half) && take_is_half(d, &x->is_c_half) &&
+            take_regs(d, 0, x->is_half ? 4 : 8, true, x->d) && take_regs(d, 1, 8, false, x->a) &&
+            take_regs(d, 2, 8, false, x->b) && take_regs(d, 3, x->is_c_half ? 4 : 8, false, x->c);
     if (!is_ok) {
         pe_unsupported(d, "this form");
         return;
