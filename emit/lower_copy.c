@@ -49,7 +49,7 @@ static uint32_t *choose_words(pg_lw *c, const pg_lv *from, const uint32_t *pick,
     }
     uint32_t *word = is_whole ? PG_NEWS(&c->scratch, uint32_t, n / from->per + 1) : NULL;
     for (uint32_t w = 0; word != NULL && w < n / from->per; w++) {
-        word[w] = from->word[pick[w * from->per] / from->per];
+        word[w] = from->word[pick[(size_t)w * from->per] / from->per];
     }
     return word;
 }

@@ -283,7 +283,7 @@ static bool open_words(pg_lw *c, dot *p)
 {
     p->word = PG_NEWS(&c->scratch, uint32_t, p->c.l->n_regs / 2 + 1);
     for (uint32_t w = 0; p->word != NULL && w < p->c.l->n_regs / 2; w++) {
-        p->word[w] = pg_lw_pack(c, PG_F16, &p->c.el[2 * w]);
+        p->word[w] = pg_lw_pack(c, PG_F16, &p->c.el[(size_t)2 * w]);
     }
     return p->word != NULL;
 }
@@ -298,8 +298,9 @@ static bool emit_one(pg_lw *c, dot *p, const uint32_t at[4], const pg_ptx_opnd a
             x[e] = from_c ? pg_lw_in_reg(c, p->elem, p->c.el[at[e]]) : d[e];
             continue;
         }
-        uint32_t *w = &p->word[at[2 * e] / 2];
-        if (at[2 * e] % 2 != 0 || at[2 * e + 1] != at[2 * e] + 1) {
+        const uint32_t *pair = at + (size_t)2 * e;
+        uint32_t *w = &p->word[pair[0] / 2];
+        if (pair[0] % 2 != 0 || pair[1] != pair[0] + 1) {
             return false;
         }
         x[e] = pg_lw_reg(*w);

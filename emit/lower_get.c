@@ -33,10 +33,10 @@ static uint32_t group_at(const pg_lw *c, const copy *p, uint32_t at)
     uint32_t t = pg_lw_fact(c, PG_I32, p->to[at]).align;
     uint32_t align = f < t ? f : t;
     uint32_t k = 1;
-    while (2 * k <= run && pg_log2(2 * k * p->size) <= align) {
+    while (2 * k <= run && pg_log2((uint64_t)2 * k * p->size) <= align) {
         k *= 2;
     }
-    return pg_log2(k * p->size) <= align ? k : 0;
+    return pg_log2((uint64_t)k * p->size) <= align ? k : 0;
 }
 
 static pg_ptx_opnd address(pg_lw *c, pg_elem e, pg_el a)

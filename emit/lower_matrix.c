@@ -142,7 +142,8 @@ static uint32_t *words_of(pg_lw *c, const pg_inst *i, const plan *p)
         if (lv == NULL) {
             word[w] = pg_lw_new_reg(c, PG_PTX_B32);
         } else if (lv->n == p->l->n_regs) {
-            word[w] = pg_lw_pack(c, pg_lw_elem(pg_val_info(c->k, i->in[1])), &lv->el[w * p->per]);
+            word[w] =
+                pg_lw_pack(c, pg_lw_elem(pg_val_info(c->k, i->in[1])), &lv->el[(size_t)w * p->per]);
         }
     }
     return word;

@@ -60,6 +60,12 @@ static ptxgen_value op2(const gemm *g, const char *op, ptxgen_value x, ptxgen_va
     return ptxgen_build_binary(g->b, op, x, y);
 }
 
+/* To another element type, from f32 or to it. */
+static ptxgen_value converted(const gemm *g, ptxgen_value x, ptxgen_elem e)
+{
+    return g->elem == PTXGEN_F32 ? x : ptxgen_build_cast(g->b, x, e);
+}
+
 static ptxgen_value wide(const gemm *g, ptxgen_value x)
 {
     return ptxgen_build_cast(g->b, x, PTXGEN_I64);
@@ -207,8 +213,8 @@ static void epilogue(const gemm *g, ptxgen_value x)
     }
     if (g->beta != 0.0) {
         ptxgen_value c0 = load(g, &p, start(g, g->c0, g->first[0], p.stride, g->first[1]));
-        x = ptxgen_build_fma(b, ptxgen_build_cast(b, c0, PTXGEN_F32),
-                             ptxgen_const_float(b, acc, g->beta), x);
+        x = ptxgen_build_fma(b, converted(g, c0, PTXGEN_F32), ptxgen_const_float(b, acc, g->beta),
+                             x);
     }
     if (g->has_bias) {
         ptxgen_type row = tile2(g, g->elem, 1, g->tile[1]);
@@ -216,11 +222,11 @@ static void epilogue(const gemm *g, ptxgen_value x)
             b, ptxgen_build_addptr(b, g->bias, wide(g, g->first[1])),
             wide(g, ptxgen_build_iota(b, ptxgen_type_with_elem(g->m, row, PTXGEN_I32), 1)));
         ptxgen_value y = ptxgen_build_load(b, at, col_mask(g, &p), ptxgen_const_float(b, row, 0.0));
-        x = op2(g, "fadd", x, op1(g, "broadcast", ptxgen_build_cast(b, y, PTXGEN_F32), acc));
+        x = op2(g, "fadd", x, op1(g, "broadcast", converted(g, y, PTXGEN_F32), acc));
     }
     ptxgen_value at =
         ptxgen_build_addptr(b, start(g, g->c, g->first[0], p.stride, g->first[1]), p.offset);
-    ptxgen_build_store(b, at, ptxgen_build_cast(b, activation(g, x), g->elem), mask_of(g, &p));
+    ptxgen_build_store(b, at, converted(g, activation(g, x), g->elem), mask_of(g, &p));
 }
 
 static ptxgen_value array(const gemm *g, const char *name, const char *role)
