@@ -38,6 +38,9 @@ static void prepare_one(pg_lw *c, const pg_inst *i)
         }
         break;
     }
+    case PG_OP_ATOMIC_ADD:
+    case PG_OP_ATOMIC_MAX:
+    case PG_OP_ATOMIC_UMAX:
     case PG_OP_STORE: {
         bool is_tile = pg_val_info(c->k, i->in[0])->kind == PG_TY_TILE;
         const pg_lw_layout *l = is_tile ? pg_lw_layout_of(c, i, pg_val_type(c->k, i->in[0])) : NULL;

@@ -343,3 +343,60 @@ LOWER(STORE)
         pg_lw_access(c, &a);
     }
 }
+
+/* ---- atomic operations ------------------------------------------------------------------------
+ */
+
+static void reduce_in_memory(pg_lw *c, const pg_inst *i, const char *const opcodes[4])
+{
+    const pg_lw_layout *l;
+    bool is_ok = access_layout(c, i, i->in[0], &l);
+    pg_elem e = pg_lw_elem(pg_val_info(c->k, i->in[1]));
+    uint32_t n = l != NULL ? l->n_regs : 1, free_reg = l != NULL ? l->free_reg : 0;
+    const char *opcode = opcodes[e == PG_I32 ? 0 : e == PG_I64 ? 1 : e == PG_F32 ? 2 : 3];
+    if (!is_ok || opcode == NULL) {
+        pg_lw_refuse(c, i, is_ok ? "this type" : "this layout");
+        return;
+    }
+    pg_el all = pg_el_imm(1);
+    if (l != NULL) {
+        all = pg_lw_replica_guard(c, l);
+    } else if (!c->is_elected) {
+        all = pg_el_reg(pg_lw_thread_is_0(c));
+    }
+    const pg_el *addr = stretch(c, i, 0, n), *val = stretch(c, i, 1, n);
+    const pg_el *mask = i->n_in > 2 ? stretch(c, i, 2, n) : NULL;
+    for (uint32_t r = 0; addr != NULL && val != NULL && r < n && !pg_lw_failed(c); r++) {
+        pg_el guard = mask != NULL ? pg_el_and(c, all, mask[r]) : all;
+        if ((r & free_reg) != 0 || (guard.reg == 0 && guard.imm == 0)) {
+            continue; /* each element once */
+        }
+        bool is_near = addr[r].reg != 0 && addr[r].imm <= INT32_MAX && addr[r].imm >= INT32_MIN;
+        pg_ptx_opnd base = is_near ? pg_lw_reg(addr[r].reg - 1) : pg_lw_in_reg(c, PG_I64, addr[r]);
+        pg_ptx_opnd ops[2] = {pg_ptx_addr(&c->b, base, is_near ? addr[r].imm : 0),
+                              pg_lw_in_reg(c, e, val[r])};
+        pg_ptx_stmt *s = pg_lw_emit(c, opcode, 2, ops);
+        if (guard.reg != 0) {
+            pg_ptx_guard(s, pg_lw_reg(guard.reg - 1), false);
+        }
+    }
+}
+
+LOWER(ATOMIC_ADD)
+{
+    static const char *const opcodes[4] = {"red.global.add.u32", "red.global.add.u64",
+                                           "red.global.add.f32", "red.global.add.f64"};
+    reduce_in_memory(c, i, opcodes);
+}
+
+LOWER(ATOMIC_MAX)
+{
+    static const char *const opcodes[4] = {"red.global.max.s32", "red.global.max.s64"};
+    reduce_in_memory(c, i, opcodes);
+}
+
+LOWER(ATOMIC_UMAX)
+{
+    static const char *const opcodes[4] = {"red.global.max.u32", "red.global.max.u64"};
+    reduce_in_memory(c, i, opcodes);
+}

@@ -158,6 +158,61 @@ RUN(STORE)
     return PG_RUN_NEXT;
 }
 
+/* One element after the other; `op` is the elementwise operation that combines. */
+static pg_run atomic(pg_machine *m, const pg_inst *i, pg_op op)
+{
+    const pg_slot *value = pg_rt_slot(m, i->in[1]);
+    const pg_attrs none = {0};
+    pg_rt_access a = {.ptr = pg_rt_slot(m, i->in[0]),
+                      .elem = (pg_elem)pg_val_info(m->k, i->in[1])->elem};
+    a.mask = i->n_in > 2 ? pg_rt_slot(m, i->in[2]) : NULL;
+    a.size = pg_rt_elem_bytes(a.elem);
+    for (uint32_t e = 0; e < a.ptr->n; e++) {
+        const pg_interp_array *to = NULL;
+        uint64_t at = 0;
+        if (pg_rt_address(m, i, &a, e, &to, &at) != PG_RUN_NEXT) {
+            return PG_RUN_FAULT;
+        }
+        if (to == NULL) {
+            continue;
+        }
+        uint8_t *place = (uint8_t *)to->data + at;
+        uint32_t k = value->n == 1 ? 0 : e;
+        bool is_poison = pg_rt_is_poison(value, k);
+        for (uint32_t b = 0; b < a.size && to->poison != NULL; b++) {
+            is_poison = is_poison || to->poison[at + b] != 0;
+        }
+        if (is_poison) {
+            return pg_rt_fault(m, PG_D_RUN_POISON, i, "an atomic operation");
+        }
+        uint64_t in[2] = {pg_rt_read(place, a.elem), value->at[k]}, out = 0;
+        if (!pg_fold_elem(op, &none, a.elem, a.elem, in, 2, &out, &is_poison)) {
+            return pg_rt_fault(m, PG_D_RUN_UNSUPPORTED, i, pg_op_infos[i->op].text);
+        }
+        pg_rt_write(place, a.elem, out);
+    }
+    return PG_RUN_NEXT;
+}
+
+RUN(ATOMIC_ADD)
+{
+    (void)co;
+    bool is_float = pg_elem_infos[pg_val_info(m->k, i->in[1])->elem].cls == 'F';
+    return atomic(m, i, is_float ? PG_OP_FADD : PG_OP_IADD);
+}
+
+RUN(ATOMIC_MAX)
+{
+    (void)co;
+    return atomic(m, i, PG_OP_IMAX);
+}
+
+RUN(ATOMIC_UMAX)
+{
+    (void)co;
+    return atomic(m, i, PG_OP_UMAX);
+}
+
 RUN(PROGRAM_ID)
 {
     (void)co;

@@ -427,10 +427,9 @@ static const char *op_word(const pg_parser *p, uint32_t i)
 static bool is_later(pg_str word)
 {
     static const char *const words[] = {
-        "while",    "tma.load",   "tma.store", "scan",
-        "chan.put", "chan.get", "atomic.add", "mma.sync",  "cluster.sync", "clone",  "slice",
-        "fill",     "update",   "matmul",     "gather",    "scatter",      "assert", "break",
-        "cp.async", "concat",   "split",      "dot",
+        "while",        "tma.load", "tma.store", "scan",     "chan.put", "chan.get", "mma.sync",
+        "cluster.sync", "clone",    "slice",     "fill",     "update",   "matmul",   "gather",
+        "scatter",      "assert",   "break",     "cp.async", "concat",   "split",    "dot",
     };
     for (uint32_t i = 0; i < PG_COUNT_OF(words); i++) {
         if (pg_str_is(word, words[i])) {

@@ -114,6 +114,18 @@ static void check_reduce(pg_verifier *v, const shapes *s)
     }
 }
 
+static void check_atomic(pg_verifier *v, const shapes *s)
+{
+    bool is_int = s->in->elem == PG_I32 || s->in->elem == PG_I64;
+    bool is_float = s->in->elem == PG_F32 || s->in->elem == PG_F64;
+    bool is_add = s->i->op == PG_OP_ATOMIC_ADD;
+    if (!is_int && !(is_add && is_float)) {
+        pg_verify_error(v, PG_D_OPERAND_CLASS, s->i->loc, 1, pg_verify_op_text(s->i),
+                        pg_verify_type_text(v, s->in_type),
+                        is_add ? "a pointer to i32, i64, f32 or f64" : "a pointer to i32 or i64");
+    }
+}
+
 static void check_iota(pg_verifier *v, const shapes *s)
 {
     if (pg_attr_int(&s->i->attrs, PG_A_DIM, 0) >= s->out->rank) {
@@ -329,6 +341,9 @@ void pg_verify_special(pg_verifier *v, const pg_inst *i)
     case PG_OP_TRANSPOSE: check_transpose(v, &s); break;
     case PG_OP_REDUCE: check_reduce(v, &s); break;
     case PG_OP_COPY: check_copy(v, &s); break;
+    case PG_OP_ATOMIC_ADD:
+    case PG_OP_ATOMIC_MAX:
+    case PG_OP_ATOMIC_UMAX: check_atomic(v, &s); break;
     case PG_OP_IOTA: check_iota(v, &s); break;
     case PG_OP_CONST: check_const(v, &s); break;
     case PG_OP_CAST:

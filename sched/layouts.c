@@ -304,7 +304,9 @@ static void demand_reduced(pg_layouts *l, pg_inst *i, pg_enc res)
 /* store, buf.store: value, pointers and mask in one layout. */
 static void visit_store(pg_layouts *l, pg_inst *i)
 {
-    const uint32_t value = i->op == PG_OP_STORE || i->op == PG_OP_BUF_STORE ? 1 : 0;
+    const bool is_atomic =
+        i->op == PG_OP_ATOMIC_ADD || i->op == PG_OP_ATOMIC_MAX || i->op == PG_OP_ATOMIC_UMAX;
+    const uint32_t value = i->op == PG_OP_STORE || i->op == PG_OP_BUF_STORE || is_atomic ? 1 : 0;
     if (value >= i->n_in || !pg_layouts_is_tile(l, i->in[value])) {
         return;
     }
@@ -424,6 +426,9 @@ static void visit(pg_layouts *l, pg_inst *i)
     switch (i->op) {
     case PG_OP_FOR: visit_for(l, i); return;
     case PG_OP_IF: visit_if(l, i); return;
+    case PG_OP_ATOMIC_ADD:
+    case PG_OP_ATOMIC_MAX:
+    case PG_OP_ATOMIC_UMAX:
     case PG_OP_STORE:
     case PG_OP_BUF_STORE: visit_store(l, i); return;
     case PG_OP_MMA:

@@ -85,10 +85,15 @@ static void learn_reduce(pg_layouts *l, const pg_inst *i)
     set_hint(l, i->out[0], pg_layouts_push(l, i, e));
 }
 
+static bool is_atomic(const pg_inst *i)
+{
+    return i->op == PG_OP_ATOMIC_ADD || i->op == PG_OP_ATOMIC_MAX || i->op == PG_OP_ATOMIC_UMAX;
+}
+
 static void learn_memory(pg_layouts *l, const pg_inst *i)
 {
-    if (i->op == PG_OP_STORE || i->op == PG_OP_TMA_STORE) {
-        const uint32_t root = i->op == PG_OP_STORE ? root_of(l, i->in[0]) : 0;
+    if (i->op == PG_OP_STORE || i->op == PG_OP_TMA_STORE || is_atomic(i)) {
+        const uint32_t root = i->op == PG_OP_TMA_STORE ? 0 : root_of(l, i->in[0]);
         if (!pg_vec_push(l->env->scratch, &l->store_roots, root)) {
             l->status = PG_E_NOMEM;
         }

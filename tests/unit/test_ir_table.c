@@ -11,7 +11,7 @@ static const char HEAD[] = "ptir 1\nmodule sm_90a\n"
                            "enc #acc = wgmma [shape=(64, 64, 16), warps=(4, 1)]\n"
                            "kernel @k(%ph: ptr<f16> [inout, shape=(64, 64)], %p: ptr<f32>, %d: "
                            "desc<64x64xf16, #s> [of=%ph], %n: i32, %q: i64, "
-                           "%x: f32, %c: i1) [warps=4] {\n";
+                           "%x: f32, %c: i1, %pn: ptr<i32>) [warps=4] {\n";
 static const char PRELUDE[] = "  %r = ring.new [slots=2, full=1, empty=4] : ring<2>\n"
                               "  %bar = bar.new : bar<1>\n"
                               "  %bufs = buf.new : buf<smem, 2x64x64xf16, #s>\n"
@@ -80,6 +80,9 @@ static const char *const instances[PG_OP_COUNT] = {
                   "  %e = mma %a, %a, 0.0 [transa, transb] : tile<64x64xf32>",
     [PG_OP_UMMA] = "%a = const 1 : tile<64x64xi8>\n  %e = umma %a, %a, 0 : tile<64x64xi32>",
     [PG_OP_COPY] = "%a = copy %z : tile<64x64xf32>",
+    [PG_OP_ATOMIC_ADD] = "atomic.add %p, 1.0, %c",
+    [PG_OP_ATOMIC_MAX] = "%a = addptr %pn, %i : tile<64xptr<i32>>\n  atomic.max %a, %i",
+    [PG_OP_ATOMIC_UMAX] = "%a = addptr %pn, %i : tile<64xptr<i32>>\n  atomic.umax %a, %i",
     [PG_OP_PROGRAM_ID] = "%a = program_id [axis=y] : i32",
     [PG_OP_NUM_PROGRAMS] = "%a = num_programs [axis=z] : i32",
     [PG_OP_FOR] = "%a = for %j in 0 to %n step 1 carry (%b = 0) [stages=2, unroll=4, part=@x] : "
