@@ -63,8 +63,38 @@ def spills():
     return failed
 
 
+def missing_order():
+    """Each wait and barrier of the PTX, taken away, is found by the executor."""
+    failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "g.ptx")
+        for align, stages in ((1, 1), (8, 2), (8, 3), (8, 4)):
+            text = subprocess.run([PTXGEN, "kernel", "gemm", f"--set=align={align}",
+                                   f"--set=stages={stages}", "--set=tile_m=32", "--set=tile_n=32"],
+                                  capture_output=True, text=True, check=True).stdout
+            lines = text.splitlines()
+            orders = [i for i, line in enumerate(lines)
+                      if re.search(r"\b(bar\.sync|barrier\.sync|cp\.async\.wait_group)", line)]
+            if align == 8:
+                orders.pop()  # behind the loop: nothing but the end follows
+            smem = re.search(r'"smem": "(\d+)"', text).group(1)
+            for gone in [None, *orders]:
+                with open(path, "w", encoding="ascii") as f:
+                    f.write("\n".join(x for i, x in enumerate(lines) if i != gone) + "\n")
+                done = subprocess.run(
+                    [PTXGEN, "exec", path, "--grid=1", "--block=128", f"--smem={smem}", "--races",
+                     "--seeds=4", "--arg=zero:16384", "--arg=zero:16384", "--arg=zero:2048",
+                     "--arg=s32:32", "--arg=s32:32", "--arg=s32:256"],
+                    capture_output=True, text=True, check=False)
+                if (done.returncode == 0) != (gone is None):
+                    failed += 1
+                    print(f"FAIL align={align} stages={stages}: without "
+                          f"{lines[gone] if gone else 'nothing'}: {done.returncode}\n{done.stderr}")
+    return failed
+
+
 def main():
-    failed = numbers() + spills()
+    failed = numbers() + spills() + missing_order()
     print(f"{failed} failed")
     return 1 if failed else 0
 
