@@ -365,7 +365,8 @@ static void visit_mma(pg_layouts *l, pg_inst *i)
     set_enc(l, i->out[0], acc);
     visit_value(l, i);
     demand(l, i, 2, acc);
-    for (uint32_t at = 0; at < 2; at++) {
+    const uint32_t n_errors = l->n_errors; /* one is enough */
+    for (uint32_t at = 0; at < 2 && l->n_errors == n_errors; at++) {
         give_operand(l, i, at, pg_layouts_operand(l, i, at, acc));
     }
 }

@@ -134,9 +134,10 @@ static pg_layout_error operand(const pg_layout *acc, const pg_type_info *t, uint
 /* ---- f32, by fma --------------------------------------------------------------------------------
  */
 
-static uint32_t least(uint32_t a, uint32_t b)
+static uint32_t least(uint32_t a, uint32_t b) /* at least 1 */
 {
-    return a < b ? a : b;
+    const uint32_t x = a < b ? a : b;
+    return x == 0 ? 1 : x;
 }
 
 /* Four neighbours of a row for each thread, 8 lanes along a row, warps along the columns first. */
