@@ -54,9 +54,10 @@ ptxgen_status rows_begin(ptxgen_module *m, const kernel_settings *s, const char 
                          rows_form form, rows_kernel *out);
 ptxgen_status rows_end(rows_kernel *k);
 
-/* Elements of input i as an f32 tile; `other` where none exists. Weights (i > 0) have no rows. */
+/* Elements of input i as an f32 tile; `other` where none exists. Weights (i > 0) have no rows. A
+ * store takes an f32 tile. */
 ptxgen_value rows_load(rows_kernel *k, uint32_t i, const rows_block *at, double other);
-void rows_store(rows_kernel *k, const rows_block *at, ptxgen_value f32_tile);
+void rows_store(rows_kernel *k, const rows_block *at, ptxgen_value x);
 
 /* What a pass over a row does with a block; env is the pass's own. Returns the new accumulator
  * (ignored where there is none: acc id 0). */
