@@ -2,8 +2,9 @@
 #include "sched/pass.h"
 
 /* simplify before layouts: fewer tiles need a layout. Again after it: a value that was computed
- * once for each of two layouts may fold or be shared, and constants gained encodings. */
-static const char *const any_target[] = {"simplify", "layouts", "simplify", NULL};
+ * once for each of two layouts may fold or be shared, and constants gained encodings. sync last: it
+ * looks at the accesses that are left. */
+static const char *const any_target[] = {"simplify", "layouts", "simplify", "sync", NULL};
 
 typedef struct pipeline_row {
     uint32_t least_sm;

@@ -14,7 +14,8 @@
 #include "sched/pass.h"
 #include "tests/property/data.h"
 
-static const char *const pass_lists[] = {"simplify", "layouts", "simplify,layouts,simplify"};
+static const char *const pass_lists[] = {"simplify", "layouts", "simplify,layouts,simplify",
+                                         "layouts,sync"};
 
 typedef enum verdict { PASSED, FAILED, SKIPPED } verdict;
 
