@@ -3,7 +3,8 @@
  *
  * Every effect falls on a resource: one buffer (through its views), one ring or barrier array, or
  * global memory. Buffers and barriers are reached through SSA values only, so two of them never
- * alias; global pointers alias unless they come from different arguments of which one is `noalias`.
+ * alias; global pointers alias unless they come from different arguments of which one is `noalias`
+ * or has the role `in` or `out`.
  */
 #include "ir/ir.h"
 
@@ -39,18 +40,48 @@ bool pg_inst_is_pure(const pg_inst *i)
     return true;
 }
 
+static bool is_view(const pg_inst *def)
+{
+    return def != NULL && def->n_in > 0 &&
+           (def->op == PG_OP_BUF_VIEW || def->op == PG_OP_ADDPTR || def->op == PG_OP_SPLAT ||
+            (pg_op_infos[def->op].flags & PG_F_SHAPE) != 0);
+}
+
+/* What a view of a view of ... stands on, within one turn of a loop. */
+static pg_val base_of(const pg_kernel *k, pg_val v)
+{
+    for (uint32_t step = 0; step < k->values.n && is_view(pg_val_def(k, v)); step++) {
+        v = pg_val_def(k, v)->in[0];
+    }
+    return v;
+}
+
+/* What a value that a loop carries started from, if each turn hands on a view of what it got; the
+ * value itself otherwise, and for all others. */
+static pg_val start_of(const pg_kernel *k, pg_val v)
+{
+    const pg_value *value = pg_value_of(k, v);
+    const pg_inst *loop = value->kind == PG_V_ARG ? value->region->owner : value->def;
+    uint32_t carried = value->kind == PG_V_ARG ? value->index - 1U : value->index;
+    if (loop == NULL || loop->op != PG_OP_FOR || carried >= loop->n_out) {
+        return v; /* the induction variable of a loop is no pointer */
+    }
+    const pg_region *body = loop->regions[0];
+    bool is_handed_on = body->last != NULL && body->last->op == PG_OP_YIELD &&
+                        carried < body->last->n_in && carried + 1 < body->n_args &&
+                        pg_val_eq(base_of(k, body->last->in[carried]), body->args[carried + 1]);
+    return is_handed_on ? loop->in[3 + carried] : v;
+}
+
 /* What a buffer view, an advanced pointer or a shaped pointer tile stands on. */
 static pg_val root_of(const pg_kernel *k, pg_val v)
 {
     for (uint32_t step = 0; step < k->values.n; step++) {
-        const pg_inst *def = pg_val_def(k, v);
-        bool is_view = def != NULL && def->n_in > 0 &&
-                       (def->op == PG_OP_BUF_VIEW || def->op == PG_OP_ADDPTR ||
-                        def->op == PG_OP_SPLAT || (pg_op_infos[def->op].flags & PG_F_SHAPE) != 0);
-        if (!is_view) {
+        pg_val next = start_of(k, base_of(k, v));
+        if (pg_val_eq(next, v)) {
             break;
         }
-        v = def->in[0];
+        v = next;
     }
     return v;
 }
@@ -66,11 +97,17 @@ static pg_val array_of(const pg_kernel *k, pg_val v)
     return v;
 }
 
+/* Whether the argument says that its array is reached through no other: `noalias`, or a role by
+ * which the kernel only reads or only writes it. */
 static bool is_noalias(const pg_kernel *k, pg_val v)
 {
     const pg_value *value = pg_value_of(k, v);
-    return value->kind == PG_V_PARAM && value->index < k->n_params &&
-           pg_attr_has(&k->params[value->index].attrs, PG_A_NOALIAS);
+    if (value->kind != PG_V_PARAM || value->index >= k->n_params) {
+        return false;
+    }
+    const pg_attrs *attrs = &k->params[value->index].attrs;
+    return pg_attr_has(attrs, PG_A_NOALIAS) || pg_attr_has(attrs, PG_A_IN) ||
+           pg_attr_has(attrs, PG_A_OUT);
 }
 
 static bool is_global(const pg_kernel *k, pg_val v)
@@ -79,7 +116,7 @@ static bool is_global(const pg_kernel *k, pg_val v)
     return info->is_ptr != 0 || info->kind == PG_TY_DESC;
 }
 
-static bool may_alias(const pg_kernel *k, pg_val a, pg_val b)
+bool pg_may_alias(const pg_kernel *k, pg_val a, pg_val b)
 {
     a = root_of(k, a);
     b = root_of(k, b);
@@ -148,7 +185,7 @@ static bool conflicts(const pg_kernel *k, const pg_inst *a, const pg_inst *b)
         for (uint32_t j = 0; on_a != 0 && j < b->n_in; j++) {
             uint16_t on_b = effects_of(b, j);
             bool is_change = ((on_a | on_b) & PG_E_WRITE) != 0;
-            if (on_b != 0 && is_change && may_alias(k, a->in[i], b->in[j])) {
+            if (on_b != 0 && is_change && pg_may_alias(k, a->in[i], b->in[j])) {
                 return true;
             }
         }

@@ -210,6 +210,10 @@ pg_type pg_token_tile(const pg_kernel *k, pg_val token);
  */
 
 bool pg_inst_is_pure(const pg_inst *i); /* no effect at all, nested regions included */
+/* Whether two pointers, descriptors, buffers or barriers may reach the same bytes. Pointer
+ * arguments do not if one is `noalias`, `in` or `out`: the role promises that the array is not also
+ * reached through another argument that writes it. */
+bool pg_may_alias(const pg_kernel *k, pg_val a, pg_val b);
 bool pg_may_reorder(const pg_kernel *k, const pg_inst *a,
                     const pg_inst *b); /* exchanging neighbours a; b keeps the meaning */
 

@@ -2,10 +2,11 @@
 #include "sched/pass.h"
 
 /* simplify before layouts: fewer tiles need a layout. Again after it: a value that was computed
- * once for each of two layouts may fold or be shared, and constants gained encodings. After
- * pipeline: addresses that only the loads of a loop used are dead there. */
-static const char *const any_target[] = {"simplify", "layouts", "simplify", "pipeline",
-                                         "sync",     "simplify", NULL};
+ * once for each of two layouts may fold or be shared, and constants gained encodings. order before
+ * pipeline: it looks at accesses as the author wrote them, before loads run ahead. After pipeline:
+ * addresses that only the loads of a loop used are dead there. */
+static const char *const any_target[] = {"simplify", "layouts", "simplify", "order",
+                                         "pipeline", "sync",    "simplify", NULL};
 
 typedef struct pipeline_row {
     uint32_t least_sm;

@@ -133,7 +133,8 @@ def closed_output_is_3(c):
         raise harness.Skip("no /dev/full")
     c.write("good.ptir", GOOD)
     with open(full, "wb") as out:
-        for args in (["compile", "good.ptir", "--emit=ir"], ["help"], ["kernel", "--list"]):
+        for args in (["compile", "good.ptir", "--emit=ir"], ["help"], ["kernel", "--list"], ["--version"],
+                     ["--help"], ["-h"]):
             done = subprocess.run([c.program, *args], stdout=out, stderr=subprocess.PIPE,
                                   cwd=c.dir, check=False)
             assert done.returncode == 3, (args, done)

@@ -14,8 +14,9 @@
 #include "sched/pass.h"
 #include "tests/property/data.h"
 
-static const char *const pass_lists[] = {"simplify", "layouts,sync", "simplify,layouts,simplify",
-                                         "simplify,layouts,simplify,pipeline,sync,simplify"};
+static const char *const pass_lists[] = {"simplify", "layouts,order,sync",
+                                         "simplify,layouts,simplify",
+                                         "simplify,layouts,simplify,order,pipeline,sync,simplify"};
 
 typedef enum verdict { PASSED, FAILED, SKIPPED } verdict;
 

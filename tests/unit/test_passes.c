@@ -61,7 +61,7 @@ Test(passes, default_pipeline_gives_layouts)
 {
     fixture f;
     cr_assert_eq(run(&f, list("")), PG_OK);
-    cr_assert_eq(f.n_stats, 6u);
+    cr_assert_eq(f.n_stats, 7u);
     cr_assert(f.stats[0].changed);
     cr_assert_eq(f.stats[0].n_insts_before, 5u);
     cr_assert_eq(f.stats[0].n_insts_after, 4u);

@@ -35,11 +35,13 @@ static void print_diag(const session *s, const ptxexec_diag *d)
     run_print(s->msgs, &note);
 }
 
+/* An array beyond the address space is memory that ran out too. */
 static run_exit failed(const session *s, ptxexec_status status)
 {
-    return run_fail(s->msgs, status == PTXEXEC_E_NOMEM ? RUN_TOOL : RUN_DEFECT,
-                    status == PTXEXEC_E_NOMEM ? RUN_MSG_NO_MEMORY : RUN_MSG_EXECUTOR,
-                    s->launch->file, ptxexec_status_text(status));
+    bool is_memory = status == PTXEXEC_E_NOMEM || status == PTXEXEC_E_RESOURCE;
+    return run_fail(s->msgs, is_memory ? RUN_TOOL : RUN_DEFECT,
+                    is_memory ? RUN_MSG_NO_MEMORY : RUN_MSG_EXECUTOR, s->launch->file,
+                    ptxexec_status_text(status));
 }
 
 /* What a refusal by the executor means for the user, once its reasons are printed. */
