@@ -4,7 +4,7 @@
 /* simplify before layouts: fewer tiles need a layout. Again after it: a value that was computed
  * once for each of two layouts may fold or be shared, and constants gained encodings. After
  * pipeline: addresses that only the loads of a loop used are dead there. */
-static const char *const any_target[] = {"simplify", "layouts", "simplify", "pipeline",
+static const char *const any_target[] = {"simplify", "layouts",  "simplify", "pipeline",
                                          "sync",     "simplify", NULL};
 
 typedef struct pipeline_row {
