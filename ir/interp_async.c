@@ -123,7 +123,8 @@ pg_run pg_rt_finish(pg_machine *m)
 {
     for (uint32_t k = 0; k < m->events.n; k++) {
         pg_event *e = &m->events.at[k];
-        if (e->kind == PG_EV_GET || e->kind == PG_EV_COPY || (e->kind == PG_EV_PUT && !e->is_retired)) {
+        if (e->kind == PG_EV_GET || e->kind == PG_EV_COPY ||
+            (e->kind == PG_EV_PUT && !e->is_retired)) {
             return pg_rt_fault(m, PG_D_RUN_EXIT, e->inst);
         }
         while (!e->is_done) {

@@ -19,7 +19,8 @@ const pg_pass pg_passes[] = {
 // clang-format on
 const uint32_t pg_n_passes = (uint32_t)PG_COUNT_OF(pg_passes);
 
-static const char *const prop_names[] = {"laid-out", "pipelined", "synced"}; /* bit i of PG_PROP_* */
+static const char *const prop_names[] = {"laid-out", "pipelined",
+                                         "synced"}; /* bit i of PG_PROP_* */
 _Static_assert((1u << PG_COUNT_OF(prop_names)) - 1 == PG_PROP_ALL, "a property has no name");
 
 /* One entry of a parsed --passes list. */

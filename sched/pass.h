@@ -9,7 +9,7 @@ typedef enum pg_change { PG_UNCHANGED, PG_CHANGED } pg_change;
 enum {                        /* properties of a module, proved by the verifier */
        PG_PROP_LAID_OUT = 1,  /* every register tile has an encoding, operands and results agree */
        PG_PROP_PIPELINED = 2, /* no loop asks for stages any more */
-       PG_PROP_SYNCED = 4,   /* values go from warp to warp through buffers and barriers only */
+       PG_PROP_SYNCED = 4,    /* values go from warp to warp through buffers and barriers only */
        PG_PROP_ALL = 7
 };
 
