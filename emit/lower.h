@@ -9,9 +9,10 @@ typedef struct pg_lower_options {
     bool annotate; /* comments with IR lines */
 } pg_lower_options;
 
-/* Lowers every kernel of a module that has PG_PROP_LAID_OUT. The result lives in `arena`. Inserts no synchronisation: each
- * barrier, fence and wait in the PTX stands in the IR. */
-pg_status pg_lower(pg_module *m, const pg_lower_options *opt, pg_arena *arena, pg_diags *diags, pg_ptx_module **out);
+/* Lowers every kernel of a module that has PG_PROP_LAID_OUT. The result lives in `arena`. Inserts
+ * no synchronisation: each barrier, fence and wait in the PTX stands in the IR. */
+pg_status pg_lower(pg_module *m, const pg_lower_options *opt, pg_arena *arena, pg_diags *diags,
+                   pg_ptx_module **out);
 /* Launch manifest of one kernel as JSON (docs/manifest.md), one line without trailing newline. */
 pg_status pg_manifest(pg_strbuf *out, pg_module *m, const pg_kernel *k, pg_diags *diags);
 

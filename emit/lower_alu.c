@@ -120,7 +120,7 @@ static void lower_elementwise(pg_lw *c, const pg_inst *i)
     for (uint32_t r = 0; r < n; r++) {
         pg_el x[3] = {{0}};
         for (uint32_t k = 0; k < i->n_in && k < 3; k++) {
-            x[k] = in[k][r * step[k]];
+            x[k] = in[k][(size_t)r * step[k]];
         }
         out[r] = one_element(c, i, e, res, x);
     }

@@ -121,7 +121,6 @@ static pg_el int_to_float(pg_lw *c, pg_elem from, pg_elem to, bool is_signed, pg
     bool is_wide = from == PG_I64;
     if (from == PG_I1) {
         a = from_i1(c, PG_I32, a);
-        from = PG_I32;
     } else if (!is_signed && !is_wide) {
         a = zero_extend(c, from, a);
     }

@@ -139,6 +139,16 @@ pg_el pg_lw_thread_sum(pg_lw *c, const uint32_t *v, uint32_t n, bool is_xor, uin
 
 /* ---- coordinates ---------------------------------------------------------------------------- */
 
+/* Index of this thread's warp along an outer digit: (warp / in_stride) % extent. */
+static uint32_t outer_index(pg_lw *c, const pg_outer_digit *o)
+{
+    uint32_t w = pg_lw_pure2(c, "div.u32", PG_PTX_B32, pg_lw_reg(pg_lw_thread(c)),
+                             pg_ptx_int((int64_t)o->in_stride * 32));
+    w = pg_lw_pure2(c, "rem.u32", PG_PTX_B32, pg_lw_reg(w), pg_ptx_int(o->extent));
+    pg_lw_set_fact(c, w, 0, (int64_t)o->extent - 1, 0);
+    return w;
+}
+
 /* What warps beyond the linear bits add along d. */
 static pg_el outer_warps(pg_lw *c, const pg_layout *l, uint32_t d)
 {
@@ -148,11 +158,7 @@ static pg_el outer_warps(pg_lw *c, const pg_layout *l, uint32_t d)
         if (o->in_dim != PG_LIN_WARP || o->out_dim != d || o->stride == 0) {
             continue;
         }
-        /* (warp / in_stride) % extent * stride */
-        uint32_t w = pg_lw_pure2(c, "div.u32", PG_PTX_B32, pg_lw_reg(pg_lw_thread(c)),
-                                 pg_ptx_int((int64_t)o->in_stride * 32));
-        w = pg_lw_pure2(c, "rem.u32", PG_PTX_B32, pg_lw_reg(w), pg_ptx_int(o->extent));
-        pg_lw_set_fact(c, w, 0, (int64_t)o->extent - 1, 0);
+        uint32_t w = outer_index(c, o);
         pg_el term = pg_lw_imul(c, PG_I32, pg_el_reg(w), pg_el_imm(o->stride), true);
         sum = pg_lw_iadd(c, PG_I32, sum, term, true);
     }
@@ -179,7 +185,7 @@ void pg_lw_coords(pg_lw *c, const pg_lw_layout *l, uint32_t d, pg_el *out)
         return;
     }
     for (uint32_t r = 0; r < l->n_regs; r++) {
-        uint32_t own = l->coord[r * l->l.rank + d];
+        uint32_t own = pg_lw_coord(l, r)[d];
         out[r] = (own & mask) == 0 || base.reg == 0
                      ? pg_lw_iadd(c, PG_I32, base, pg_el_imm(own), true)
                      : combine(c, base, pg_el_imm(own), false);
@@ -197,6 +203,12 @@ pg_el pg_lw_replica_guard(pg_lw *c, const pg_lw_layout *l)
         uint32_t t =
             pg_lw_pure2(c, "and.b32", PG_PTX_B32, pg_lw_reg(pg_lw_thread(c)), pg_ptx_int(free));
         guard = pg_el_reg(is_0(c, t));
+    }
+    for (uint32_t j = 0; j < l->l.n_outer; j++) { /* 3 * 4 warps for a tile that 4 can share */
+        const pg_outer_digit *o = &l->l.outer[j];
+        if (o->in_dim == PG_LIN_WARP && o->stride == 0) {
+            guard = pg_el_and(c, guard, pg_el_reg(is_0(c, outer_index(c, o))));
+        }
     }
     if (c->part == NULL && c->plan.n_warps > c->n_warps) {
         guard = pg_el_and(

@@ -78,6 +78,10 @@ typedef struct pg_lw_layout { /* a tile's layout, with what is asked often */
     uint32_t free_reg;    /* register bits that are replicas */
     uint32_t free_thread; /* bits of the thread's index in the partition that are replicas */
 } pg_lw_layout;
+static inline uint32_t *pg_lw_coord(const pg_lw_layout *l, uint32_t reg)
+{
+    return l->coord + (size_t)reg * l->l.rank;
+}
 
 typedef struct pg_vn { /* a numbered instruction */
     uint32_t hash, next, reg;
@@ -256,14 +260,15 @@ typedef struct pg_access {
 } pg_access;
 void pg_lw_access(pg_lw *c, const pg_access *a);
 
-/* ---- lower_cf.c
- * -------------------------------------------------------------------------------------- */
+/* ---- lower_moves.c -----------------------------------------------------------------------------
+ */
 
 typedef struct pg_move { /* dst := src, all at once */
     uint32_t dst;        /* register id */
     pg_elem elem;
     pg_el src;
 } pg_move;
+void pg_lw_move(pg_lw *c, uint32_t dst, pg_elem e, pg_el src); /* one */
 void pg_lw_moves(pg_lw *c, pg_move *at, uint32_t n);
 
 /* ---- lower_mma.c

@@ -101,7 +101,7 @@ static void unpack(pg_lw *c, pg_elem e, uint32_t w, pg_el *v)
         return;
     }
     for (uint32_t j = 0; j < 4; j++) {
-        pg_ptx_opnd ops[3] = {pg_lw_reg(w), pg_ptx_int(8 * j), pg_ptx_int(8)};
+        pg_ptx_opnd ops[3] = {pg_lw_reg(w), pg_ptx_int(8 * (int64_t)j), pg_ptx_int(8)};
         uint32_t r = pg_lw_pure(c, e == PG_I8 ? "bfe.s32" : "bfe.u32", PG_PTX_B32, 3, ops);
         v[j] = of_byte(c, e, r);
     }

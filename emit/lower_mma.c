@@ -250,7 +250,8 @@ static bool fragment(pg_lw *c, const mma *m, const pg_lv *token, uint32_t row, u
     pg_ptx_opnd *d = PG_NEWS(&c->scratch, pg_ptx_opnd, m->n / 2);
     uint32_t n = 0;
     for (uint32_t r = 0; d != NULL && r < m->acc->n_regs && r < token->n; r++) {
-        uint32_t at_row = m->acc->coord[2 * r] - row, at_col = m->acc->coord[2 * r + 1] - col;
+        const uint32_t *at = pg_lw_coord(m->acc, r);
+        uint32_t at_row = at[0] - row, at_col = at[1] - col;
         if (at_row >= GROUP_ROWS || at_col >= m->n) {
             continue;
         }
@@ -318,8 +319,8 @@ LOWER(MMA_ASYNC)
     spell(&opcode, c, &m);
     bool is_ok = true;
     for (uint32_t r = 0; is_ok && r < m.acc->n_regs; r++) { /* each block begins at a register */
-        at.row = m.acc->coord[2 * r];
-        at.col = m.acc->coord[2 * r + 1];
+        at.row = pg_lw_coord(m.acc, r)[0];
+        at.col = pg_lw_coord(m.acc, r)[1];
         bool is_first = at.row % GROUP_ROWS == 0 && at.col % m.n == 0;
         if (is_first) {
             is_ok = pg_strbuf_status(&opcode) == PG_OK &&

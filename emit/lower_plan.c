@@ -92,7 +92,7 @@ static pg_status measure(const pg_kernel *k, const pg_inst *i, pg_diags *diags, 
 }
 
 /* What a buffer's views say, for all buffers in one walk. */
-static void note_views(const pg_kernel *k, places *p, uint32_t *place_of)
+static void note_views(const pg_kernel *k, places *p, const uint32_t *place_of)
 {
     for (pg_inst *i = k->body->first; i != NULL; i = pg_inst_walk(i, k->body)) {
         for (uint32_t n = 0; n < i->n_in; n++) {

@@ -87,14 +87,14 @@ static bool find_registers(pg_lw *c, const mapping *m, const pg_lw_layout *res,
     pg_map held;
     pg_map_init(&held, &c->scratch);
     for (uint32_t s = in->n_regs; s-- > 0;) {
-        if (!pg_map_put(&held, pack(m->in, &in->coord[s * in->l.rank]), s)) {
+        if (!pg_map_put(&held, pack(m->in, pg_lw_coord(in, s)), s)) {
             return false;
         }
     }
     bool is_linear = m->res->n_outer == 0 && m->in->n_outer == 0;
     for (uint32_t r = 0; r < res->n_regs; r++) {
         uint32_t want[PG_MAX_RANK] = {0};
-        map_coord(m, &res->coord[r * res->l.rank], want);
+        map_coord(m, pg_lw_coord(res, r), want);
         const uint32_t *s = pg_map_get(&held, pack(m->in, want));
         bool must_try = !is_linear || r == 0;
         if (s == NULL || (must_try && !agrees_everywhere(m, r, *s, c->n_warps))) {

@@ -69,7 +69,7 @@ static pg_el *addresses(pg_lw *c, const tile_in_buf *t, const pg_lv *buf)
     pg_el base = pg_lw_smem_addr(c, buf->obj, buf->has_slot ? buf->slot : pg_el_imm(0), 0);
     pg_el sum = pg_lw_iadd(c, PG_I32, base, thread, true);
     for (uint32_t r = 0; at != NULL && r < t->tile->n_regs; r++) {
-        uint32_t own = offset_of(&t->buf, &t->tile->coord[r * t->tile->l.rank], t->size);
+        uint32_t own = offset_of(&t->buf, pg_lw_coord(t->tile, r), t->size);
         if (!t->is_swizzled || (own & mask) == 0) {
             at[r] = pg_lw_iadd(c, PG_I32, sum, pg_el_imm(own), true);
             continue;

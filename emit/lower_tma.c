@@ -29,7 +29,7 @@ static pg_ptx_opnd part_addr(pg_lw *c, const pg_inst *i, const pg_lv *buf, uint3
 static pg_ptx_opnd box_at(pg_lw *c, const pg_inst *i, uint32_t first, uint32_t rank, uint32_t rows)
 {
     pg_ptx_opnd coords[PG_MAX_RANK] = {{0}};
-    for (uint32_t d = 0; d < rank; d++) {
+    for (uint32_t d = 0; d < rank && d < PG_MAX_RANK; d++) {
         pg_el x = pg_lw_scalar(c, i, first + d);
         if (d == 0) {
             x = pg_lw_iadd(c, PG_I32, x, pg_el_imm(rows), true);
@@ -67,15 +67,16 @@ LOWER(TMA_LOAD)
         return;
     }
     int64_t side = pg_attr_int(&i->attrs, PG_A_SIDE, PG_SIDE_FULL);
+    int32_t step = rank > 1 ? MAX_BOX : t->dims[0];
     pg_ptx_opnd guard = {0};
     if (!c->is_elected) {
         guard = pg_lw_reg(pg_lw_thread_is_0(c));
     }
-    for (int32_t rows = 0; rows<t->dims[0]; rows += rank> 1 ? MAX_BOX : t->dims[0]) {
+    for (int32_t rows = 0; rows < t->dims[0]; rows += step) {
         pg_ptx_opnd o[3] = {part_addr(c, i, pg_lw_in(c, i, 1), (uint32_t)rows),
                             box_at(c, i, 4, rank, (uint32_t)rows),
                             pg_lw_bar_addr(c, pg_lw_in(c, i, 2), side, pg_lw_scalar(c, i, 3))};
-        pg_ptx_guard(pg_lw_emit(c, ops[rank - 1], 3, o), guard, false);
+        pg_ptx_guard(pg_lw_emit(c, ops[rank > 1 ? rank - 1 : 0], 3, o), guard, false);
     }
 }
 
@@ -91,14 +92,15 @@ LOWER(TMA_STORE)
     if (!is_copyable(c, i, rank, i->n_in - 2u)) {
         return;
     }
+    int32_t step = rank > 1 ? MAX_BOX : t->dims[0];
     pg_ptx_opnd guard = {0};
     if (!c->is_elected) {
         guard = pg_lw_reg(pg_lw_thread_is_0(c));
     }
-    for (int32_t rows = 0; rows<t->dims[0]; rows += rank> 1 ? MAX_BOX : t->dims[0]) {
+    for (int32_t rows = 0; rows < t->dims[0]; rows += step) {
         pg_ptx_opnd o[2] = {box_at(c, i, 2, rank, (uint32_t)rows),
                             part_addr(c, i, pg_lw_in(c, i, 1), (uint32_t)rows)};
-        pg_ptx_guard(pg_lw_emit(c, ops[rank - 1], 2, o), guard, false);
+        pg_ptx_guard(pg_lw_emit(c, ops[rank > 1 ? rank - 1 : 0], 2, o), guard, false);
     }
 }
 

@@ -379,7 +379,7 @@ static pg_lw_layout *new_layout(pg_lw *c, pg_type tile, pg_layout_error *error)
         index[PG_LIN_REG] = r;
         pg_layout_at(&l->l, index, at);
         for (uint32_t d = 0; d < l->l.rank; d++) {
-            l->coord[r * l->l.rank + d] = at[d];
+            pg_lw_coord(l, r)[d] = at[d];
         }
     }
     uint32_t n_lanes = 1u << l->l.n_bits[PG_LIN_LANE];

@@ -71,7 +71,8 @@ static void report_opcode(pg_ptx_checker *c)
 {
     suggestion s = {.best = UINT32_MAX};
     pg_str op = c->words.at[0];
-    for (uint32_t r = 1; r < PG_ISA_COUNT; r++) {
+    bool is_shown = !pg_diags_is_full(c->diags, PG_SEV_ERROR);
+    for (uint32_t r = 1; is_shown && r < PG_ISA_COUNT; r++) {
         consider(&s, op, pg_str_of(pg_isa_rows[r].opcode));
     }
     bool is_close = s.best <= 2 && s.best < op.len;
@@ -93,7 +94,10 @@ void pg_ptx_report_spelling(pg_ptx_checker *c)
         return;
     }
     pg_str bad = c->words.at[at];
-    suggestion s = closest_word(rows, bad);
+    suggestion s = {.best = UINT32_MAX};
+    if (!pg_diags_is_full(c->diags, PG_SEV_ERROR)) {
+        s = closest_word(rows, bad);
+    }
     char word[MAX_SUGGEST + 1] = {0};
     bool is_close = s.best != 0 && s.best <= 3 && s.best < bad.len && s.word.len <= MAX_SUGGEST;
     if (is_close) {

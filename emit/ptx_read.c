@@ -48,6 +48,14 @@ bool pg_ptx_expect(pg_ptx_reader *r, char c)
     return pg_ptx_error(r, expected);
 }
 
+void pg_ptx_text_done(pg_ptx_reader *r, pg_strbuf *text)
+{
+    if (text->is_oom) {
+        r->arena->is_oom = true;
+    }
+    pg_strbuf_fini(text);
+}
+
 pg_str pg_ptx_keep(pg_ptx_reader *r, pg_str s)
 {
     return pg_arena_str(r->arena, s);
@@ -299,7 +307,7 @@ static bool read_func_directive(pg_ptx_reader *r)
            (is_pragma || !pg_ptx_is_punct(r, ';'))) {
         bool is_punct = r->t.kind == PG_PTX_TK_PUNCT;
         if (is_punct && r->t.c != ',' && r->t.c != '(' && r->t.c != ')' && r->t.c != ';') {
-            pg_strbuf_fini(&b);
+            pg_ptx_text_done(r, &b);
             return pg_ptx_error(r, "an argument of the directive");
         }
         parens += pg_ptx_is_punct(r, '(') ? 1 : 0;
@@ -317,7 +325,7 @@ static bool read_func_directive(pg_ptx_reader *r)
     }
     pg_str text = pg_ptx_keep(r, pg_strbuf_str(&b));
     bool ok = pg_strbuf_status(&b) == PG_OK && pg_vec_push(r->arena, &r->f->directives, text);
-    pg_strbuf_fini(&b);
+    pg_ptx_text_done(r, &b);
     return ok;
 }
 
@@ -499,7 +507,7 @@ static bool read_target(pg_ptx_reader *r)
     if (b.len != 0) {
         r->m->target_options = pg_ptx_keep(r, pg_strbuf_str(&b));
     }
-    pg_strbuf_fini(&b);
+    pg_ptx_text_done(r, &b);
     return true;
 }
 

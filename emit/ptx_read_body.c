@@ -310,7 +310,7 @@ static bool read_spelling(pg_ptx_reader *r, uint32_t *out_index)
         ok = s.text.ptr != NULL && pg_vec_push(r->arena, &r->spellings, s) &&
              pg_map_put_str(&r->spelling_map, s.text, *out_index);
     }
-    pg_strbuf_fini(&b);
+    pg_ptx_text_done(r, &b);
     return ok;
 }
 

@@ -124,7 +124,7 @@ static bool read_dims(pg_ptx_reader *r, pg_ptx_sym *s, uint64_t *dims, uint32_t 
     s->n_elems = total;
     s->dims = s->is_array ? pg_ptx_keep(r, pg_strbuf_str(&b)) : (pg_str){0};
     ok = ok && pg_strbuf_status(&b) == PG_OK;
-    pg_strbuf_fini(&b);
+    pg_ptx_text_done(r, &b);
     return ok;
 }
 
@@ -458,7 +458,7 @@ bool pg_ptx_read_init(pg_ptx_reader *r, pg_ptx_sym *s, const uint64_t *dims, uin
     }
     s->init = pg_ptx_keep(r, pg_strbuf_str(&in.text));
     ok = ok && pg_strbuf_status(&in.text) == PG_OK;
-    pg_strbuf_fini(&in.text);
+    pg_ptx_text_done(r, &in.text);
     s->init_bytes = in.bytes;
     s->relocs = in.relocs.at;
     s->n_relocs = in.relocs.n / 2;

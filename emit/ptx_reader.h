@@ -75,7 +75,10 @@ bool pg_ptx_take(pg_ptx_reader *r, char c);                /* goes on if the tok
 bool pg_ptx_expect(pg_ptx_reader *r, char c);              /* the same, and an error if not */
 bool pg_ptx_error(pg_ptx_reader *r, const char *expected); /* always false */
 pg_str pg_ptx_keep(pg_ptx_reader *r, pg_str s);            /* copy in the module's arena */
-void pg_ptx_skip_statement(pg_ptx_reader *r);              /* past the next ';', or to a '}' */
+/* Frees a text; if it was cut short by a failed allocation, that is the arena's failure too, not an
+ * error of the input. */
+void pg_ptx_text_done(pg_ptx_reader *r, pg_strbuf *text);
+void pg_ptx_skip_statement(pg_ptx_reader *r); /* past the next ';', or to a '}' */
 /* Text of the tokens up to c (which is taken), blanks made one. */
 pg_str pg_ptx_raw_until(pg_ptx_reader *r, char c);
 

@@ -108,12 +108,9 @@ static pg_status end(pg_machine *m, pg_status status, pg_run run)
 
 static pg_run launch(pg_machine *m)
 {
-    if (m->k->launch == NULL) {
-        (void)pg_diag_add(m->diags, PG_D_RUN_NO_LAUNCH, m->k->loc);
-        return PG_RUN_FAULT;
-    }
-    m->grid[0] = m->grid[1] = m->grid[2] = 1;
-    return pg_rt_program(m, m->k->launch);
+    m->grid[0] = m->grid[1] = m->grid[2] =
+        1; /* as the manifest says of a kernel without a region */
+    return m->k->launch == NULL ? PG_RUN_NEXT : pg_rt_program(m, m->k->launch);
 }
 
 pg_status pg_interp_launch(pg_kernel *k, const pg_interp_arg *args, uint32_t n_args,

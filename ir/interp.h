@@ -26,7 +26,7 @@ typedef struct pg_interp_arg {
 } pg_interp_arg;
 
 typedef struct pg_interp_options {
-    uint32_t grid[3]; /* 0: evaluate the launch region */
+    uint32_t grid[3]; /* 0: evaluate the launch region; 1, 1, 1 without one */
     uint64_t seed;
     uint64_t max_steps; /* instructions; 0: 10^10 */
 } pg_interp_options;

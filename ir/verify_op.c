@@ -228,6 +228,10 @@ static bool check_results(pg_verifier *v, const pg_inst *i)
             is_good = false;
         }
         const pg_type_info *t = pg_type_get(v->types, type);
+        if (v->is_launch && t->kind != PG_TY_SCALAR && t->kind != PG_TY_NONE) {
+            pg_verify_error(v, PG_D_LEVEL, i->loc, pg_verify_type_text(v, type),
+                            "in a launch region, where only scalars are");
+        }
         if (t->kind == PG_TY_TILE && !v->is_launch) {
             pg_verify_fit(v, type, pg_inst_warps(i), i->loc);
         }

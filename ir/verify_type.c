@@ -179,8 +179,8 @@ static const char *fault_of_blocked(const pg_enc_info *e)
         return "order names each dimension once, the fastest first";
     }
     for (uint32_t d = 0; d < e->rank; d++) {
-        if (!pg_is_pow2(e->regs[d]) || !pg_is_pow2(e->lanes[d]) || !pg_is_pow2(e->warps[d])) {
-            return "regs, lanes and warps are powers of two";
+        if (!pg_is_pow2(e->regs[d]) || !pg_is_pow2(e->lanes[d])) {
+            return "regs and lanes are powers of two";
         }
         lanes *= e->lanes[d];
         warps *= e->warps[d];
@@ -188,7 +188,7 @@ static const char *fault_of_blocked(const pg_enc_info *e)
     if (lanes != LANES) {
         return "the product of lanes is 32";
     }
-    return warps > MAX_WARPS ? "the product of warps is at most 32" : NULL;
+    return warps == 0 || warps > MAX_WARPS ? "the product of warps is 1 to 32" : NULL;
 }
 
 static const char *fault_of_wgmma(const pg_enc_info *e)

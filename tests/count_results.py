@@ -37,6 +37,8 @@ def count(test, text):
             passed, failed, skipped = (int(x or 0) for x in lines[-1])
         elif result in ("OK", "EXPECTEDFAIL"):
             passed = 1
+    if passed + failed + skipped == 0:
+        failed = 1  # a program that ran none of its cases proves nothing
     if result not in ("OK", "EXPECTEDFAIL") and failed == 0:
         failed = 1  # it died, or ran out of time, before it could count
     return passed, failed, skipped
@@ -69,6 +71,7 @@ def main():
             text = COLOUR.sub("", (test.get("stdout") or "") + "\n" + (test.get("stderr") or ""))
             counts = count(test, text)
             suite = suites.get(test["name"].split(" / ")[-1], "-")
+            label = f"{name}: {suite}/{test['name'].split(' / ')[-1]}"
             row = table.setdefault(suite, [0, 0, 0, 0.0])
             for i, n in enumerate(counts):
                 row[i] += n
@@ -77,14 +80,14 @@ def main():
             lines = [x for x in text.splitlines()
                      if x.strip() and not x.startswith(("[RUN ]", "[PASS]"))]
             if counts[1]:
-                print(f"---- {name}: {suite}/{test['name']}: {test['result']}"
+                print(f"---- {label}: {test['result']}"
                       f" (exit {test['returncode']})")
                 if len(lines) > OUTPUT_LINES:
                     print(f"  ... {len(lines) - OUTPUT_LINES} lines left out; all in {log}")
                 print("\n".join("  " + x for x in lines[-OUTPUT_LINES:]))
             elif counts[2]:
-                for reason in [x for x in lines if "skip" in x.lower()][:5] or lines[-1:]:
-                    print(f"skipped: {name}: {suite}/{test['name']}: {reason.strip()}")
+                for reason in [x for x in lines if x.startswith("skipped: ")][:5] or lines[-1:]:
+                    print(f"skipped: {label}: {reason.strip().removeprefix('skipped: ')}")
         for suite, row in sorted(table.items()):
             print(f"{name:12} {suite:12} {row[0]:7} passed {row[1]:5} failed {row[2]:5} skipped"
                   f" {row[3]:8.1f} s")

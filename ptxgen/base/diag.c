@@ -15,27 +15,27 @@ void pg_diags_init(pg_diags *d, pg_arena *arena, pg_alloc alloc)
     *d = (pg_diags){.arena = arena, .alloc = alloc};
 }
 
-/* Keeps one, unless its class (errors; notes and warnings) is full. */
-static void keep(pg_diags *d, const pg_diag *diag)
+bool pg_diags_is_full(const pg_diags *d, pg_severity severity)
 {
     uint32_t n_errors_kept = d->n_errors < PG_MAX_DIAGS ? d->n_errors : PG_MAX_DIAGS;
-    bool is_error = diag->severity == PG_SEV_ERROR;
-    uint32_t n_class =
-        is_error ? d->n_errors : d->n - (n_errors_kept < d->n ? n_errors_kept : d->n);
-    if (n_class < PG_MAX_DIAGS) {
-        d->at = pg_vec_grow(d->arena, d->at, d->n, &d->cap, 1, sizeof *d->at);
-    }
-    if (n_class >= PG_MAX_DIAGS || d->n == d->cap) {
+    uint32_t n_others = d->n - (n_errors_kept < d->n ? n_errors_kept : d->n);
+    return (severity == PG_SEV_ERROR ? d->n_errors : n_others) >= PG_MAX_DIAGS;
+}
+
+static void keep(pg_diags *d, const pg_diag *diag)
+{
+    d->at = pg_vec_grow(d->arena, d->at, d->n, &d->cap, 1, sizeof *d->at);
+    if (d->n == d->cap) {
         d->n_dropped++;
         return;
     }
     d->at[d->n++] = *diag;
 }
 
-pg_status pg_diag_addv(pg_diags *d, pg_diag_id id, pg_loc loc, va_list args)
+/* Formats one and keeps it. */
+static void add(pg_diags *d, pg_diag diag, va_list args)
 {
-    const pg_diag_info *info = &pg_diag_infos[id];
-    pg_diag diag = {.id = id, .severity = (pg_severity)info->severity, .loc = loc};
+    const pg_diag_info *info = &pg_diag_infos[diag.id];
     pg_strbuf text;
     pg_strbuf_init(&text, d->alloc);
     pg_putv(&text, info->text, args);
@@ -46,6 +46,17 @@ pg_status pg_diag_addv(pg_diags *d, pg_diag_id id, pg_loc loc, va_list args)
     }
     pg_strbuf_fini(&text);
     keep(d, &diag);
+}
+
+pg_status pg_diag_addv(pg_diags *d, pg_diag_id id, pg_loc loc, va_list args)
+{
+    const pg_diag_info *info = &pg_diag_infos[id];
+    pg_diag diag = {.id = id, .severity = (pg_severity)info->severity, .loc = loc};
+    if (pg_diags_is_full(d, diag.severity)) {
+        d->n_dropped++;
+    } else {
+        add(d, diag, args);
+    }
     if (diag.severity != PG_SEV_ERROR) {
         return PG_OK;
     }

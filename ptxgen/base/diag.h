@@ -58,6 +58,9 @@ void pg_diags_init(pg_diags *d, pg_arena *arena, pg_alloc alloc);
  * notes and warnings. Arguments fill the row's format. */
 pg_status pg_diag_add(pg_diags *d, pg_diag_id id, pg_loc loc, ...);
 pg_status pg_diag_addv(pg_diags *d, pg_diag_id id, pg_loc loc, va_list args);
+/* Would one more of this severity be counted only? Errors have their own room, notes and warnings
+ * share theirs. Who searches for what to say in a message asks first. */
+bool pg_diags_is_full(const pg_diags *d, pg_severity severity);
 /* PG_OK, or the status of the first error; PG_E_NOMEM if the arena ran out. */
 pg_status pg_diags_status(const pg_diags *d);
 /* Stable sort by line, column, keeping the order of arrival among equals. */

@@ -5,6 +5,16 @@
 
 #include "cli.h"
 
+enum { NAME_VALUE_WIDTH = 16 };
+
+/* NAME=VALUE in a column of its own. */
+static void list_pair(const char *option, const char *name, const char *value)
+{
+    int used = printf("    %s %s=%s", option, name, value);
+    int width = (int)strlen("    --set ") + NAME_VALUE_WIDTH;
+    (void)printf("%*s", used < width ? width - used : 1, "");
+}
+
 static void list_text(void)
 {
     const ptxgen_kernel_info *k;
@@ -12,12 +22,13 @@ static void list_text(void)
         (void)printf("%s  %s (sm_%u and later)\n", k->name, k->doc, (unsigned)k->least_sm);
         for (size_t j = 0; j < k->n_settings; j++) {
             const ptxgen_kernel_setting *s = &k->settings[j];
-            (void)printf("    --set %s=%-10s %s (%s)\n", s->name, s->value, s->doc, s->allowed);
+            list_pair("--set", s->name, s->value);
+            (void)printf("%s\n", s->doc);
         }
         for (size_t j = 0; j < k->n_scalars; j++) {
             const ptxgen_kernel_scalar *s = &k->scalars[j];
-            (void)printf("    --arg %s=%-10s %s\n", s->name, s->value == NULL ? "..." : s->value,
-                         s->doc);
+            list_pair("--arg", s->name, s->value == NULL ? "..." : s->value);
+            (void)printf("%s\n", s->doc);
         }
     }
 }

@@ -35,18 +35,15 @@ int main(int argc, char **argv)
         cli_usage(stderr);
         return RUN_USAGE;
     }
+    pg_arena_init(&c.arena, pg_alloc_default());
+    run_exit status = RUN_OK;
     if (strcmp(argv[1], "--version") == 0) {
         (void)printf("ptxgen %s\n", ptxgen_version_text());
-        return RUN_OK;
-    }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+    } else if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
         cli_usage(stdout);
-        return RUN_OK;
-    }
-    pg_arena_init(&c.arena, pg_alloc_default());
-    run_exit status = cli_parse(&c, argc, argv);
-    if (status == RUN_OK) {
-        status = dispatch(&c);
+    } else {
+        status = cli_parse(&c, argc, argv);
+        status = status == RUN_OK ? dispatch(&c) : status;
     }
     if (fflush(stdout) != 0 && status == RUN_OK) {
         status = run_fail(&c.msgs, RUN_TOOL, RUN_MSG_CANNOT_WRITE, "<stdout>", "it is closed");

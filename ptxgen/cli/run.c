@@ -92,11 +92,11 @@ static run_exit make_inputs(runner *x)
 static run_exit launch(runner *x)
 {
     const cli *c = x->c;
-    const ptxgen_str ptx = ptxgen_result_ptx(x->r);
     const char *races = c->values[CLI_OPT_RACES];
     const run_how how = {
         .file = x->file,
-        .ptx = {ptx.ptr, ptx.len},
+        .compiled = x->r,
+        .ir = x->is_kernel ? NULL : x->text.ptr,
         .first_seed = c->numbers[CLI_OPT_SEED],
         .n_seeds = c->numbers[CLI_OPT_SEEDS],
         .races = races == NULL               ? RUN_RACES_OFF

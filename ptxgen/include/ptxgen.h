@@ -165,7 +165,7 @@ typedef struct ptxgen_interpretation {
     ptxgen_str entry;   /* name of the kernel; empty: the only one */
     const ptxgen_arg *args;
     size_t n_args;
-    uint32_t grid[3];   /* 0, 0, 0: as the kernel's launch region says */
+    uint32_t grid[3];   /* 0, 0, 0: as the launch region says, 1, 1, 1 without one */
     uint64_t seed;      /* draws the order of what the program leaves open */
     uint64_t max_steps; /* operations; 0: 10^10 */
 } ptxgen_interpretation;

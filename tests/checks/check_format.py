@@ -64,6 +64,13 @@ class Cache:
         self.clean = set(path.read_text().split()) if path.exists() else set()
         self.used = set()
 
+    def add(self, key):
+        """Kept at once, so that a run that is stopped has not run in vain."""
+        self.used.add(key)
+        if key not in self.clean:
+            with self.path.open("a") as f:
+                f.write(key + "\n")
+
     def has(self, key):
         if key in self.clean:
             self.used.add(key)
@@ -105,7 +112,7 @@ def main():
         problems = job.result() if job else []
         results.case(problems)
         if not problems:
-            cache.used.add(key)
+            cache.add(key)
     cache.save()
     results.finish()
 

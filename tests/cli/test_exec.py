@@ -156,6 +156,8 @@ def wrong_arguments(c):
         (["null", "null", "u64:1", "f32:1"], 1, "6133"),
         (["null", "null", "u32:1", "f64:1"], 1, "6133"),
         (["tmap:in:in.npy:box=8"], 3, "6141"),
+        (["zero:99999999999999", "null", "u32:1", "f32:1"], 3, "6113"),
+        (["null", "out:x.npy:f32:99999999999999", "u32:1", "f32:1"], 3, "6113"),
     ]:
         r = c.run(*common, *[f"--arg={s}" for s in specs], want=status)
         assert number in r.numbers(), (specs, r.err)

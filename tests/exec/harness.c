@@ -69,7 +69,7 @@ static void check_report(ptxexec_report *r, ptxexec_status status, const char *s
     if (status != PTXEXEC_OK && r != NULL && ptxexec_report_fault_count(r) > 0) {
         ptxexec_fault f = ptxexec_report_fault(r, 0);
         cr_assert(0, "%s: line %u: %s: %s", snippet, f.at.line, ptxexec_fault_kind_text(f.kind),
-                 f.message);
+                  f.message);
     }
     cr_assert_eq(status, PTXEXEC_OK, "%s: status %d", snippet, (int)status);
 }

@@ -12,10 +12,10 @@
 
 enum { N = 512 };
 
-typedef struct tally {
+typedef struct case_tally {
     uint32_t n_pass, n_fail;
     const char *only; /* substring of the cases to run; NULL: all */
-} tally;
+} case_tally;
 
 static uint64_t next_random(uint64_t *s)
 {
@@ -135,7 +135,7 @@ static void put_program(pg_strbuf *t, const op_case *c)
     pg_put(t, "  store %q, %y\n  return\n}\n");
 }
 
-static void try_case(tally *tally, const op_case *c)
+static void try_case(case_tally *tally, const op_case *c)
 {
     static uint64_t bits[N];
     static uint64_t data[3][N];
@@ -174,7 +174,7 @@ static void try_case(tally *tally, const op_case *c)
     pg_strbuf_fini(&why);
 }
 
-static void try_both_forms(tally *tally, op_case c)
+static void try_both_forms(case_tally *tally, op_case c)
 {
     c.is_tile = true;
     try_case(tally, &c);
@@ -187,7 +187,7 @@ static const pg_elem floats[] = {PG_F16, PG_BF16, PG_F32, PG_F64};
 static const pg_elem all[] = {PG_I1,  PG_I8,   PG_I16, PG_I32, PG_I64,
                               PG_F16, PG_BF16, PG_F32, PG_F64};
 
-static void try_arithmetic(tally *tally, pg_op op)
+static void try_arithmetic(case_tally *tally, pg_op op)
 {
     const pg_op_info *info = &pg_op_infos[op];
     bool is_int = info->res == PG_R_INT;
@@ -206,7 +206,7 @@ static void try_arithmetic(tally *tally, pg_op op)
     }
 }
 
-static void try_comparison(tally *tally, pg_op op)
+static void try_comparison(case_tally *tally, pg_op op)
 {
     static const char *const relations[] = {"[is=eq] ", "[is=ne] ", "[is=lt] ",
                                             "[is=le] ", "[is=gt] ", "[is=ge] "};
@@ -220,7 +220,7 @@ static void try_comparison(tally *tally, pg_op op)
     }
 }
 
-static void try_casts(tally *tally, pg_op op)
+static void try_casts(case_tally *tally, pg_op op)
 {
     for (uint32_t i = 0; i < PG_COUNT_OF(all); i++) {
         for (uint32_t j = 0; j < PG_COUNT_OF(all); j++) {
@@ -232,7 +232,7 @@ static void try_casts(tally *tally, pg_op op)
     }
 }
 
-static void try_select(tally *tally)
+static void try_select(case_tally *tally)
 {
     for (uint32_t i = 0; i < PG_COUNT_OF(all); i++) {
         op_case c = {.op = PG_OP_SELECT,
@@ -246,7 +246,7 @@ static void try_select(tally *tally)
 
 int main(int argc, char **argv)
 {
-    tally t = {.only = argc > 1 ? argv[1] : NULL};
+    case_tally t = {.only = argc > 1 ? argv[1] : NULL};
     for (uint32_t op = 1; op < PG_OP_COUNT; op++) {
         const pg_op_info *info = &pg_op_infos[op];
         if ((info->flags & PG_F_ELEM) == 0) {

@@ -67,6 +67,8 @@ static both_result try_program(const program *p, const char *passes, bool is_lou
     both_result result = both_run(&c, &why);
     if (result == BOTH_DIFFER) {
         printf("%s, passes %s:\n%s", p->name, passes, why.ptr != NULL ? why.ptr : "");
+    } else if (result == BOTH_SKIPPED) {
+        printf("skipped: %s, passes %s: %s", p->name, passes, why.ptr != NULL ? why.ptr : "\n");
     }
     pg_strbuf_fini(&text);
     pg_strbuf_fini(&why);

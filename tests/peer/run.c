@@ -85,32 +85,67 @@ static pid_t start_nvcc(const char *nvcc, const char *arch, const char *source, 
     return child;
 }
 
+typedef struct compile {
+    pid_t child; /* 0: none */
+    char out[4096];
+    char part[4096 + 8]; /* what nvcc writes; it gets its name when it is whole */
+} compile;
+
+/* Waits for one of the compiles, and keeps what it made if nvcc was content. */
+static void finish_one(compile *running)
+{
+    int status = 0;
+    pid_t child = wait(&status);
+    for (uint32_t i = 0; i < N_JOBS; i++) {
+        compile *c = &running[i];
+        if (c->child == child || child < 0) {
+            if (child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+                (void)rename(c->part, c->out);
+            }
+            c->child = 0;
+        }
+    }
+}
+
+static compile *free_slot(compile *running)
+{
+    for (;;) {
+        for (uint32_t i = 0; i < N_JOBS; i++) {
+            if (running[i].child == 0) {
+                return &running[i];
+            }
+        }
+        finish_one(running);
+    }
+}
+
+/* A text in the cache is as new as its source, or is not there. */
 static void compile_all(const char *nvcc, const char *source_dir, const char *cache_dir)
 {
-    uint32_t n_running = 0;
+    static compile running[N_JOBS];
     for (uint32_t k = 0; k < N_PEERS * 2; k++) {
         char source[4096];
         char header[4096];
-        char out[4096];
         const char *arch = archs[k % 2];
         if (k % 2 == 1 && k / 2 % 3 != 0) {
             continue;
         }
+        compile *c = free_slot(running);
         (void)snprintf(source, sizeof source, "%s/%s.cu", source_dir, peers[k / 2].name);
         (void)snprintf(header, sizeof header, "%s/peer.h", source_dir);
-        (void)snprintf(out, sizeof out, "%s/%s.%s.ptx", cache_dir, peers[k / 2].name, arch);
-        if (is_newer(out, source) && is_newer(out, header)) {
+        (void)snprintf(c->out, sizeof c->out, "%s/%s.%s.ptx", cache_dir, peers[k / 2].name, arch);
+        (void)snprintf(c->part, sizeof c->part, "%s.part", c->out);
+        if (is_newer(c->out, source) && is_newer(c->out, header)) {
             continue;
         }
-        if (n_running == N_JOBS) {
-            (void)wait(NULL);
-            n_running--;
-        }
-        n_running += start_nvcc(nvcc, arch, source, out) > 0 ? 1 : 0;
+        (void)unlink(c->out);
+        pid_t child = start_nvcc(nvcc, arch, source, c->part);
+        c->child = child > 0 ? child : 0;
     }
-    while (n_running > 0) {
-        (void)wait(NULL);
-        n_running--;
+    for (uint32_t i = 0; i < N_JOBS; i++) {
+        while (running[i].child != 0) {
+            finish_one(running);
+        }
     }
 }
 
@@ -274,11 +309,13 @@ int main(int argc, char **argv)
         printf("skipped: no nvcc (set PTXGEN_NVCC or PATH)\n");
         return 77;
     }
-    if (mkdir(argv[2], 0777) != 0 && errno != EEXIST) {
-        fprintf(stderr, "cannot make %s\n", argv[2]);
+    const char *shared = getenv("PTXGEN_TEST_CACHE"); /* one for all builds: nvcc takes minutes */
+    const char *cache = shared != NULL && shared[0] != '\0' ? shared : argv[2];
+    if (mkdir(cache, 0777) != 0 && errno != EEXIST) {
+        fprintf(stderr, "cannot make %s\n", cache);
         return 1;
     }
-    compile_all(nvcc, argv[1], argv[2]);
+    compile_all(nvcc, argv[1], cache);
     uint32_t n_passed = 0;
     uint32_t n_failed = 0;
     for (uint32_t k = 0; k < N_PEERS * 2; k++) {
@@ -286,7 +323,7 @@ int main(int argc, char **argv)
         if ((k % 2 == 1 && k / 2 % 3 != 0) || !is_wanted(peers[k / 2].name, argc, argv)) {
             continue;
         }
-        (void)snprintf(path, sizeof path, "%s/%s.%s.ptx", argv[2], peers[k / 2].name, archs[k % 2]);
+        (void)snprintf(path, sizeof path, "%s/%s.%s.ptx", cache, peers[k / 2].name, archs[k % 2]);
         if (run_peer(&peers[k / 2], path)) {
             n_passed++;
         } else {

@@ -160,7 +160,11 @@ int main(int argc, char **argv)
     pg_strbuf_fini(&text);
     pg_data_free(&want);
     pg_data_free(&got);
+    if (tally[SKIPPED] != 0) {
+        (void)puts("skipped: programs whose layouts cannot agree (PG2020, PG2021)");
+    }
     (void)printf("%u passed, %u failed, %u skipped\n", tally[PASSED], tally[FAILED],
                  tally[SKIPPED]);
-    return tally[FAILED] ? 1 : 0;
+    /* Rare, or the generator no longer tests much. */
+    return tally[FAILED] != 0 || tally[SKIPPED] > tally[PASSED] / 10 ? 1 : 0;
 }

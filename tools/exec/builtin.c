@@ -222,14 +222,14 @@ void pe_builtin_call(pe_warp *w, const pe_inst *i, const pe_call *call, uint32_t
         pg_str what = text_at(w, lane, argument(w, lane, &call->args[0]));
         pg_str file = text_at(w, lane, argument(w, lane, &call->args[1]));
         pg_str function = text_at(w, lane, argument(w, lane, &call->args[3]));
-        pe_fault_at(w, i, PTXEXEC_F_ASSERT, mask, 0, 0,
+        pe_fault_at(w, i, PTXEXEC_F_ASSERT, (pe_place){.lanes = mask},
                     "assertion '%.*s' failed at %.*s:%u in %.*s", PG_STR_ARG(what),
                     PG_STR_ARG(file), (uint32_t)argument(w, lane, &call->args[2]),
                     PG_STR_ARG(function));
         return;
     }
     if (builtin == PE_BUILTIN_ASSERTFAIL || call->n_args < 2) {
-        pe_fault_at(w, i, PTXEXEC_F_BAD_CALL, mask, 0, 0,
+        pe_fault_at(w, i, PTXEXEC_F_BAD_CALL, (pe_place){.lanes = mask},
                     "the arguments are not those of the function");
         return;
     }

@@ -3,7 +3,8 @@
 
 static void *resize(pg_alloc alloc, void *block, size_t old_size, size_t new_size)
 {
-    return alloc.resize(alloc.user, block, old_size, new_size);
+    return block == NULL && new_size == 0 ? NULL
+                                          : alloc.resize(alloc.user, block, old_size, new_size);
 }
 
 /* ---- faults -------------------------------------------------------------------------------------
@@ -24,8 +25,8 @@ static void place_fault(const pe_warp *w, const pe_inst *i, uint32_t mask, ptxex
     }
 }
 
-void pe_fault_at(pe_warp *w, const pe_inst *i, ptxexec_fault_kind kind, uint32_t mask,
-                 uint64_t address, uint32_t size, const char *format, ...)
+void pe_fault_at(pe_warp *w, const pe_inst *i, ptxexec_fault_kind kind, pe_place place,
+                 const char *format, ...)
 {
     pe_cta *cta = w->cta;
     pe_worker *worker = cta->worker;
@@ -48,9 +49,10 @@ void pe_fault_at(pe_warp *w, const pe_inst *i, ptxexec_fault_kind kind, uint32_t
         return;
     }
     pg_strbuf_fini(&text);
-    f->f = (ptxexec_fault){.kind = kind, .message = message.ptr, .address = address, .size = size};
+    f->f = (ptxexec_fault){
+        .kind = kind, .message = message.ptr, .address = place.address, .size = place.size};
     f->cta = cta->linear;
-    place_fault(w, i, mask, &f->f.at);
+    place_fault(w, i, place.lanes, &f->f.at);
     if (worker->last_fault != NULL) {
         worker->last_fault->next = f;
     } else {
@@ -210,20 +212,20 @@ static void report_waiter(pe_warp *w, uint32_t group)
     const pe_inst *i = &w->cta->launch->m->code.at[w->lane[lane].pc];
     switch (w->wait[lane]) {
     case PE_W_ALIGN:
-        pe_fault_at(w, i, PTXEXEC_F_DIVERGED, group, 0, 0,
+        pe_fault_at(w, i, PTXEXEC_F_DIVERGED, (pe_place){.lanes = group},
                     "lanes %08x wait here for the rest of the warp, which waits elsewhere; live "
                     "lanes are %08x",
                     group, w->live);
         break;
     case PE_W_SYNC:
-        pe_fault_at(w, i, PTXEXEC_F_DEADLOCK, group, 0, 0,
+        pe_fault_at(w, i, PTXEXEC_F_DEADLOCK, (pe_place){.lanes = group},
                     "lanes %08x wait for the lanes %08x of member mask 0x%08x", group,
                     w->wait_mask[lane] & w->live & ~group, w->wait_mask[lane]);
         break;
     default: {
         const pe_barrier *b = &w->cta->barrier[w->wait_key[lane] % PE_N_BARRIERS];
         uint32_t expected = b->expected != 0 ? b->expected : w->cta->n_live;
-        pe_fault_at(w, i, PTXEXEC_F_DEADLOCK, group, 0, 0,
+        pe_fault_at(w, i, PTXEXEC_F_DEADLOCK, (pe_place){.lanes = group},
                     "lanes %08x wait at barrier %u: %u of %u threads arrived", group,
                     w->wait_key[lane], b->arrived, expected);
         break;

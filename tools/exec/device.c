@@ -4,7 +4,8 @@
 
 static void *grow(pg_alloc alloc, void *block, size_t old_size, size_t new_size)
 {
-    return alloc.resize(alloc.user, block, old_size, new_size);
+    return block == NULL && new_size == 0 ? NULL
+                                          : alloc.resize(alloc.user, block, old_size, new_size);
 }
 
 ptxexec_status ptxexec_device_create(const ptxexec_allocator *alloc_or_null, ptxexec_device **out)

@@ -421,9 +421,14 @@ static inline uint32_t pe_count(uint32_t mask)
     for (uint32_t rest_ = (mask), l = pe_first(rest_); rest_ != 0; \
          rest_ &= rest_ - 1, l = pe_first(rest_))
 
-/* Records a fault of the lanes `mask` at instruction `i`, stops the warp and its CTA. */
-void pe_fault_at(pe_warp *w, const pe_inst *i, ptxexec_fault_kind kind, uint32_t mask,
-                 uint64_t address, uint32_t size, const char *format, ...) PG_PRINTF(7, 8);
+typedef struct pe_place { /* what a fault concerns */
+    uint32_t lanes;
+    uint32_t size;    /* memory: bytes of the access */
+    uint64_t address; /* memory: generic address */
+} pe_place;
+/* Records a fault at instruction `i`, stops the warp and its CTA. */
+void pe_fault_at(pe_warp *w, const pe_inst *i, ptxexec_fault_kind kind, pe_place place,
+                 const char *format, ...) PG_PRINTF(5, 6);
 /* Reports poison among the lanes `mask` and returns true. */
 static inline bool pe_is_poison(pe_warp *w, const pe_inst *i, uint32_t poison,
                                 ptxexec_fault_kind kind, const char *what)
@@ -431,7 +436,7 @@ static inline bool pe_is_poison(pe_warp *w, const pe_inst *i, uint32_t poison,
     if (poison == 0) {
         return false;
     }
-    pe_fault_at(w, i, kind, poison, 0, 0, "%s is uninitialised", what);
+    pe_fault_at(w, i, kind, (pe_place){.lanes = poison}, "%s is uninitialised", what);
     return true;
 }
 static inline pg_str pe_opcode(const pe_cta *cta, const pe_inst *i)
@@ -440,10 +445,10 @@ static inline pg_str pe_opcode(const pe_cta *cta, const pe_inst *i)
     return m->opcodes.at[m->srcs.at[i->src].opcode];
 }
 
-/* Bytes of one lane's access, checked. NULL after reporting a fault. *poison: the bytes' poison
- * flags. */
-uint8_t *pe_resolve(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t address, uint32_t size,
-                    bool is_write, uint8_t **poison);
+/* Bytes of one lane's access (i->size * i->n of them), checked. NULL after reporting a fault.
+ * *poison: the bytes' poison flags. */
+uint8_t *pe_resolve(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t address, bool is_write,
+                    uint8_t **poison);
 /* The same for any space, without reporting: used to read strings. NULL if not mapped. */
 const uint8_t *pe_peek(pe_warp *w, uint32_t lane, uint64_t generic, uint64_t *out_left);
 

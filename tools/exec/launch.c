@@ -28,7 +28,8 @@ typedef struct hand {
 
 static void *resize(pg_alloc alloc, void *block, size_t old_size, size_t new_size)
 {
-    return alloc.resize(alloc.user, block, old_size, new_size);
+    return block == NULL && new_size == 0 ? NULL
+                                          : alloc.resize(alloc.user, block, old_size, new_size);
 }
 
 static void note_failure(crew *c, uint64_t cta)

@@ -77,7 +77,7 @@ static void atom(pe_warp *w, const pe_inst *i, uint32_t mask)
     pg_foreach_lane(l, mask)
     {
         uint8_t *poison = NULL;
-        uint8_t *p = pe_resolve(w, i, l, a[l] + (uint64_t)i->imm, i->size, true, &poison);
+        uint8_t *p = pe_resolve(w, i, l, a[l] + (uint64_t)i->imm, true, &poison);
         if (p == NULL) {
             return;
         }

@@ -381,7 +381,7 @@ void pe_dec_cvt(pe_dec *d)
         return;
     }
     take_flags(d, p);
-    uint32_t first = d->n_mods > 1 && d->n_mods >= 2 ? d->n_mods - 2 : 0;
+    uint32_t first = d->n_mods >= 2 ? d->n_mods - 2 : 0;
     bool is_small_first = d->n_mods >= 2 && (pg_str_is(d->mod[first], "e4m3x2") ||
                                              pg_str_is(d->mod[first], "e5m2x2"));
     uint32_t small = pe_take_one(d, "e4m3x2 e5m2x2");

@@ -27,7 +27,8 @@ static void bra(pe_warp *w, const pe_inst *i, uint32_t mask)
 
 static void add_fixup(pe_dec *d, const pg_ptx_opnd *o, uint32_t *where)
 {
-    pe_fixup x = {.pc = d->m->code.n, .label = o->id, .where = where, .loc = d->s->loc};
+    pe_fixup x = {.pc = d->m->code.n, .label = o->id, .loc = d->s->loc};
+    x.where = where;
     (void)pg_vec_push(&d->m->arena, &d->fixups, x);
 }
 
@@ -63,8 +64,8 @@ static void brx(pe_warp *w, const pe_inst *i, uint32_t mask)
             same |= a[l] == index ? 1u << l : 0;
         }
         if (index >= t->n) {
-            pe_fault_at(w, i, PTXEXEC_F_BAD_CALL, same, 0, 0, "index %u of %u targets", index,
-                        t->n);
+            pe_fault_at(w, i, PTXEXEC_F_BAD_CALL, (pe_place){.lanes = same},
+                        "index %u of %u targets", index, t->n);
             return;
         }
         if (same == w->active) {
@@ -256,7 +257,7 @@ static void enter(pe_warp *w, const pe_inst *i, uint32_t mask, const pe_call *ca
         most_local = top > most_local ? top : most_local;
     }
     if (w->depth + 1 >= PE_MAX_DEPTH || most_local > PE_LOCAL_MAX) {
-        pe_fault_at(w, i, PTXEXEC_F_STACK, mask, 0, 0,
+        pe_fault_at(w, i, PTXEXEC_F_STACK, (pe_place){.lanes = mask},
                     "%u calls deep with %u bytes of local memory", w->depth + 1, most_local);
         return;
     }
@@ -319,7 +320,7 @@ static void call_indirect(pe_warp *w, const pe_inst *i, uint32_t mask)
         const pe_func *f = index < m->funcs.n && address % 16 == 0 ? m->funcs.at[index] : NULL;
         if (f == NULL || f->entry_pc == UINT32_MAX || f->is_entry || f->n_params != call->n_args ||
             f->n_returns != call->n_rets) {
-            pe_fault_at(w, i, PTXEXEC_F_BAD_CALL, same, address, 0,
+            pe_fault_at(w, i, PTXEXEC_F_BAD_CALL, (pe_place){.lanes = same, .address = address},
                         "0x%llx is not a function with %u parameters and %u results",
                         (unsigned long long)address, call->n_args, call->n_rets);
             return;
@@ -432,7 +433,7 @@ static void do_exit(pe_warp *w, const pe_inst *i, uint32_t mask)
 
 static void trap(pe_warp *w, const pe_inst *i, uint32_t mask)
 {
-    pe_fault_at(w, i, PTXEXEC_F_TRAP, mask, 0, 0, "the kernel executed trap");
+    pe_fault_at(w, i, PTXEXEC_F_TRAP, (pe_place){.lanes = mask}, "the kernel executed trap");
 }
 
 void pe_dec_ret(pe_dec *d)

@@ -15,8 +15,9 @@ typedef struct elements {
 
 /* The common case inline: the array that the warp touched last, or shared memory. */
 static inline uint8_t *reach(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t address,
-                             uint32_t size, bool is_write, uint8_t **poison)
+                             bool is_write, uint8_t **poison)
 {
+    uint32_t size = (uint32_t)i->size * i->n;
     const pe_region *r = i->space == PG_PTX_SP_SHARED ? &w->cta->shared : w->hit;
     if (r != NULL && (i->space == PG_PTX_SP_SHARED || i->space == PG_PTX_SP_GLOBAL ||
                       i->space == PG_PTX_SP_NONE)) {
@@ -26,7 +27,7 @@ static inline uint8_t *reach(pe_warp *w, const pe_inst *i, uint32_t lane, uint64
             return r->data + off;
         }
     }
-    return pe_resolve(w, i, lane, address, size, is_write, poison);
+    return pe_resolve(w, i, lane, address, is_write, poison);
 }
 
 static inline bool any_poison(const uint8_t *p, uint32_t size)
@@ -172,14 +173,13 @@ static void ld(pe_warp *w, const pe_inst *i, uint32_t mask)
 {
     const elements *e = i->ext;
     uint64_t a[PE_LANES];
-    uint32_t total = (uint32_t)i->size * i->n;
     if (!begin_access(w, i, mask, a)) {
         return;
     }
     pg_foreach_lane(l, mask)
     {
         uint8_t *poison = NULL;
-        const uint8_t *p = reach(w, i, l, a[l] + (uint64_t)i->imm, total, false, &poison);
+        const uint8_t *p = reach(w, i, l, a[l] + (uint64_t)i->imm, false, &poison);
         if (p == NULL) {
             return;
         }
@@ -203,7 +203,7 @@ static void ld_word(pe_warp *w, const pe_inst *i, uint32_t mask)
     pg_foreach_lane(l, mask)
     {
         uint8_t *poison = NULL;
-        const uint8_t *p = reach(w, i, l, a[l] + (uint64_t)i->imm, 4, false, &poison);
+        const uint8_t *p = reach(w, i, l, a[l] + (uint64_t)i->imm, false, &poison);
         if (p == NULL) {
             return;
         }
@@ -244,14 +244,13 @@ static void st(pe_warp *w, const pe_inst *i, uint32_t mask)
 {
     const elements *e = i->ext;
     uint64_t a[PE_LANES];
-    uint32_t total = (uint32_t)i->size * i->n;
     if (!begin_access(w, i, mask, a)) {
         return;
     }
     pg_foreach_lane(l, mask)
     {
         uint8_t *poison = NULL;
-        uint8_t *p = reach(w, i, l, a[l] + (uint64_t)i->imm, total, true, &poison);
+        uint8_t *p = reach(w, i, l, a[l] + (uint64_t)i->imm, true, &poison);
         if (p == NULL) {
             return;
         }
@@ -276,7 +275,7 @@ static void st_word(pe_warp *w, const pe_inst *i, uint32_t mask)
     pg_foreach_lane(l, mask)
     {
         uint8_t *poison = NULL;
-        uint8_t *p = reach(w, i, l, a[l] + (uint64_t)i->imm, 4, true, &poison);
+        uint8_t *p = reach(w, i, l, a[l] + (uint64_t)i->imm, true, &poison);
         if (p == NULL) {
             return;
         }

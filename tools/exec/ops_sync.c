@@ -27,7 +27,7 @@ static void shfl_results(pe_warp *w, const pe_inst *i, uint32_t set, pe_met *out
         uint32_t clamp = w->wait_val[l][2] & 31u;
         uint32_t most = (l & seg) | (clamp & ~seg);
         uint32_t least = l & seg;
-        uint32_t j = l;
+        uint32_t j;
         bool is_in = false;
         switch (i->op) {
         case SHFL_UP:
@@ -327,7 +327,7 @@ static void bar(pe_warp *w, const pe_inst *i, uint32_t mask)
         a.id = id[lane];
         a.expected = count != NULL ? count[lane] : 0;
         if (count != NULL && (a.expected == 0 || a.expected % PE_LANES != 0)) {
-            pe_fault_at(w, i, PTXEXEC_F_BARRIER, same, 0, 0,
+            pe_fault_at(w, i, PTXEXEC_F_BARRIER, (pe_place){.lanes = same},
                         "a count of %u threads is not a positive multiple of the warp size",
                         a.expected);
             return;

@@ -57,21 +57,24 @@ static void fault_outside(pe_warp *w, const access *a)
     if (a->space == PG_PTX_SP_GLOBAL) {
         const pe_region *r = pe_device_find(w->cta->launch->d, a->address);
         if (r == NULL) {
-            pe_fault_at(w, a->i, PTXEXEC_F_OUT_OF_BOUNDS, bit, generic, a->size,
+            pe_fault_at(w, a->i, PTXEXEC_F_OUT_OF_BOUNDS,
+                        (pe_place){.lanes = bit, .address = generic, .size = a->size},
                         "%s of %u bytes at 0x%llx: no array is near%s", verb, a->size,
                         (unsigned long long)a->address,
                         a->address < PE_GUARD ? " (null pointer)" : "");
             return;
         }
         if (r->is_freed) {
-            pe_fault_at(w, a->i, PTXEXEC_F_USE_AFTER_FREE, bit, generic, a->size,
+            pe_fault_at(w, a->i, PTXEXEC_F_USE_AFTER_FREE,
+                        (pe_place){.lanes = bit, .address = generic, .size = a->size},
                         "%s of %u bytes at 0x%llx, in array '%s' that was freed", verb, a->size,
                         (unsigned long long)a->address, r->label != NULL ? r->label : "");
             return;
         }
         bool is_before = a->address < r->base;
         uint64_t off = is_before ? r->base - a->address : a->address - r->base;
-        pe_fault_at(w, a->i, PTXEXEC_F_OUT_OF_BOUNDS, bit, generic, a->size,
+        pe_fault_at(w, a->i, PTXEXEC_F_OUT_OF_BOUNDS,
+                    (pe_place){.lanes = bit, .address = generic, .size = a->size},
                     "%s of %u bytes at 0x%llx, %llu bytes %s the start of array '%s' of %llu bytes",
                     verb, a->size, (unsigned long long)a->address, (unsigned long long)off,
                     is_before ? "before" : "behind", r->label != NULL ? r->label : "",
@@ -81,7 +84,8 @@ static void fault_outside(pe_warp *w, const access *a)
     uint64_t within = 0;
     uint32_t window = window_of(a->address, &within);
     if (window != PG_PTX_SP_GLOBAL || a->address >= PE_GLOBAL_START) {
-        pe_fault_at(w, a->i, PTXEXEC_F_WRONG_SPACE, bit, generic, a->size,
+        pe_fault_at(w, a->i, PTXEXEC_F_WRONG_SPACE,
+                    (pe_place){.lanes = bit, .address = generic, .size = a->size},
                     "%s of %u bytes at 0x%llx through %s, but it is a generic or global address",
                     verb, a->size, (unsigned long long)a->address, space_name(a->space));
         return;
@@ -91,7 +95,8 @@ static void fault_outside(pe_warp *w, const access *a)
                    : a->space == PG_PTX_SP_CONST
                        ? w->cta->launch->consts.base + w->cta->launch->consts.size
                        : w->cta->launch->params.size;
-    pe_fault_at(w, a->i, PTXEXEC_F_OUT_OF_BOUNDS, bit, generic, a->size,
+    pe_fault_at(w, a->i, PTXEXEC_F_OUT_OF_BOUNDS,
+                (pe_place){.lanes = bit, .address = generic, .size = a->size},
                 "%s of %u bytes at %s address 0x%llx, outside the %s memory, which ends at 0x%llx",
                 verb, a->size, space_name(a->space), (unsigned long long)a->address,
                 space_name(a->space), (unsigned long long)end);
@@ -146,9 +151,10 @@ static uint8_t *locate(pe_warp *w, const access *a, uint8_t **poison)
     }
 }
 
-uint8_t *pe_resolve(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t address, uint32_t size,
-                    bool is_write, uint8_t **poison)
+uint8_t *pe_resolve(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t address, bool is_write,
+                    uint8_t **poison)
 {
+    uint32_t size = (uint32_t)i->size * i->n;
     access a = {.i = i,
                 .lane = lane,
                 .space = i->space,
@@ -161,14 +167,18 @@ uint8_t *pe_resolve(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t addres
         uint64_t within = 0;
         uint32_t real = window_of(address, &within);
         if (real != PG_PTX_SP_GLOBAL) {
-            pe_fault_at(w, i, PTXEXEC_F_WRONG_SPACE, 1u << lane, address, size,
+            pe_fault_at(w, i, PTXEXEC_F_WRONG_SPACE,
+                        (pe_place){.lanes = 1u << lane, .address = address, .size = size},
                         "access through .global at 0x%llx, which is a %s address",
                         (unsigned long long)address, space_name(real));
             return NULL;
         }
     }
     if ((a.address & (size - 1)) != 0) {
-        pe_fault_at(w, i, PTXEXEC_F_MISALIGNED, 1u << lane, generic_of(a.space, a.address), size,
+        pe_fault_at(w, i, PTXEXEC_F_MISALIGNED,
+                    (pe_place){.lanes = 1u << lane,
+                               .address = generic_of(a.space, a.address),
+                               .size = size},
                     "%s of %u bytes at 0x%llx, which is not a multiple of %u",
                     is_write ? "write" : "read", size, (unsigned long long)a.address, size);
         return NULL;
@@ -179,7 +189,10 @@ uint8_t *pe_resolve(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t addres
         return NULL;
     }
     if (is_write && (a.space == PG_PTX_SP_CONST || a.space == PG_PTX_SP_PARAM)) {
-        pe_fault_at(w, i, PTXEXEC_F_READ_ONLY, 1u << lane, generic_of(a.space, a.address), size,
+        pe_fault_at(w, i, PTXEXEC_F_READ_ONLY,
+                    (pe_place){.lanes = 1u << lane,
+                               .address = generic_of(a.space, a.address),
+                               .size = size},
                     "write of %u bytes to %s memory", size, space_name(a.space));
         return NULL;
     }
@@ -206,7 +219,8 @@ const uint8_t *pe_peek(pe_warp *w, uint32_t lane, uint64_t generic, uint64_t *ou
 
 static void *resize(pg_alloc alloc, void *block, size_t old_size, size_t new_size)
 {
-    return alloc.resize(alloc.user, block, old_size, new_size);
+    return block == NULL && new_size == 0 ? NULL
+                                          : alloc.resize(alloc.user, block, old_size, new_size);
 }
 
 bool pe_local_reserve(pe_warp *w, uint32_t size)
@@ -289,9 +303,9 @@ bool pe_rows_reserve(pe_warp *w, uint32_t n32, uint32_t n64, uint32_t np)
 void pe_warp_memory_free(pe_warp *w)
 {
     pg_alloc alloc = w->cta->launch->alloc;
-    resize(alloc, w->r32, w->n32 * PE_LANES * sizeof *w->r32, 0);
+    resize(alloc, w->r32, (size_t)w->n32 * PE_LANES * sizeof *w->r32, 0);
     resize(alloc, w->q32, w->n32 * sizeof *w->q32, 0);
-    resize(alloc, w->r64, w->n64 * PE_LANES * sizeof *w->r64, 0);
+    resize(alloc, w->r64, (size_t)w->n64 * PE_LANES * sizeof *w->r64, 0);
     resize(alloc, w->q64, w->n64 * sizeof *w->q64, 0);
     resize(alloc, w->rp, w->np * sizeof *w->rp, 0);
     resize(alloc, w->qp, w->np * sizeof *w->qp, 0);

@@ -34,7 +34,7 @@ static void recheck_aligned(pe_warp *w)
     }
     while (lanes != 0) {
         group = pe_group_of(w, pe_first(lanes), lanes);
-        pe_fault_at(w, inst_of(w, pe_first(group)), PTXEXEC_F_DIVERGED, group, 0, 0,
+        pe_fault_at(w, inst_of(w, pe_first(group)), PTXEXEC_F_DIVERGED, (pe_place){.lanes = group},
                     "lanes %08x of the warp are here alone; live lanes are %08x", group, w->live);
         lanes &= ~group;
     }
@@ -103,7 +103,7 @@ void pe_sync_arrive(pe_warp *w, const pe_inst *i, uint32_t mask)
     pg_foreach_lane(l, mask)
     {
         if ((w->wait_mask[l] >> l & 1u) == 0) {
-            pe_fault_at(w, i, PTXEXEC_F_MEMBER_MASK, 1u << l, 0, 0,
+            pe_fault_at(w, i, PTXEXEC_F_MEMBER_MASK, (pe_place){.lanes = 1u << l},
                         "lane %u executes this with the member mask 0x%08x, which does not name it",
                         l, w->wait_mask[l]);
             return;
@@ -180,13 +180,13 @@ void pe_bar_arrive(pe_warp *w, const pe_inst *i, uint32_t mask, const pe_bar_arr
 {
     pe_cta *cta = w->cta;
     if (a->id >= PE_N_BARRIERS) {
-        pe_fault_at(w, i, PTXEXEC_F_BARRIER, mask, 0, 0, "barrier %u: a CTA has barriers 0 to 15",
-                    a->id);
+        pe_fault_at(w, i, PTXEXEC_F_BARRIER, (pe_place){.lanes = mask},
+                    "barrier %u: a CTA has barriers 0 to 15", a->id);
         return;
     }
     pe_barrier *b = &cta->barrier[a->id];
     if (b->is_open && (b->expected != a->expected || b->kind != a->kind)) {
-        pe_fault_at(w, i, PTXEXEC_F_BARRIER, mask, 0, 0,
+        pe_fault_at(w, i, PTXEXEC_F_BARRIER, (pe_place){.lanes = mask},
                     "barrier %u is used here for %u threads%s, by threads before for %u (0: all)",
                     a->id, a->expected, b->kind != a->kind ? " and another operation" : "",
                     b->expected);
@@ -201,7 +201,7 @@ void pe_bar_arrive(pe_warp *w, const pe_inst *i, uint32_t mask, const pe_bar_arr
                       .n_true = b->n_true + pe_count(a->pred & mask),
                       .kind = a->kind};
     if (b->expected != 0 && b->arrived > b->expected) {
-        pe_fault_at(w, i, PTXEXEC_F_BARRIER, mask, 0, 0,
+        pe_fault_at(w, i, PTXEXEC_F_BARRIER, (pe_place){.lanes = mask},
                     "barrier %u: %u threads arrived, %u were expected", a->id, b->arrived,
                     b->expected);
         return;

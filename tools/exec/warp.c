@@ -192,7 +192,7 @@ void pe_warp_run(pe_warp *w, uint32_t budget)
         if (cta->n_steps > cta->launch->o.max_steps && !cta->is_failed && w->live != 0) {
             uint32_t lanes = w->active != 0 ? w->active : w->live;
             const pe_inst *at = &cta->launch->m->code.at[w->lane[pe_first(lanes)].pc];
-            pe_fault_at(w, at, PTXEXEC_F_STEP_LIMIT, lanes, 0, 0,
+            pe_fault_at(w, at, PTXEXEC_F_STEP_LIMIT, (pe_place){.lanes = lanes},
                         "the CTA ran %llu warp instructions, the limit; this warp stands here",
                         (unsigned long long)cta->launch->o.max_steps);
         }

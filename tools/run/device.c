@@ -35,11 +35,13 @@ static void print_diag(const session *s, const ptxexec_diag *d)
     run_print(s->msgs, &note);
 }
 
+/* An array beyond the address space is memory that ran out too. */
 static run_exit failed(const session *s, ptxexec_status status)
 {
-    return run_fail(s->msgs, status == PTXEXEC_E_NOMEM ? RUN_TOOL : RUN_DEFECT,
-                    status == PTXEXEC_E_NOMEM ? RUN_MSG_NO_MEMORY : RUN_MSG_EXECUTOR,
-                    s->launch->file, ptxexec_status_text(status));
+    bool is_memory = status == PTXEXEC_E_NOMEM || status == PTXEXEC_E_RESOURCE;
+    return run_fail(s->msgs, is_memory ? RUN_TOOL : RUN_DEFECT,
+                    is_memory ? RUN_MSG_NO_MEMORY : RUN_MSG_EXECUTOR, s->launch->file,
+                    ptxexec_status_text(status));
 }
 
 /* What a refusal by the executor means for the user, once its reasons are printed. */
@@ -131,6 +133,42 @@ static run_exit make_params(session *s, const ptxexec_entry *entry, unsigned cha
     return RUN_OK;
 }
 
+/* A fault in PTX that we compiled is shown at the author's line where there is one, and below it
+ * at the PTX line, which says more but was written by nobody. */
+static void print_fault(const session *s, const ptxexec_fault *f, const char *what,
+                        const char *help)
+{
+    const run_launch *l = s->launch;
+    uint32_t line = l->ir == NULL ? 0 : ptxgen_result_source_line(l->compiled, f->at.line);
+    pg_strbuf place;
+    pg_strbuf_init(&place, pg_alloc_default());
+    pg_putf(&place, l->compiled == NULL ? "%s" : "PTX of %s", l->file);
+    run_note note = {
+        .file = place.is_oom ? l->file : place.ptr,
+        .line = f->at.line,
+        .column = f->at.column,
+        .severity = "error",
+        .number = RUN_MSG_FAULT,
+        .message = what,
+        .help = help,
+        .source = l->ptx.ptr,
+    };
+    if (line != 0) {
+        run_note at_ir = note;
+        at_ir.file = l->file;
+        at_ir.line = line;
+        at_ir.column = run_first_column(l->ir, line);
+        at_ir.source = l->ir;
+        run_print(s->msgs, &at_ir);
+        note.severity = "note";
+        note.number = 0;
+        note.message = "the instruction that it became";
+        note.help = "";
+    }
+    run_print(s->msgs, &note);
+    pg_strbuf_fini(&place);
+}
+
 static void print_faults(const session *s)
 {
     size_t n = ptxexec_report_fault_count(s->report);
@@ -139,17 +177,8 @@ static void print_faults(const session *s)
         pg_strbuf text;
         pg_strbuf_init(&text, pg_alloc_default());
         pg_putf(&text, "%s: %s", ptxexec_fault_kind_text(f.kind), f.message);
-        const run_note note = {
-            .file = s->launch->file,
-            .line = f.at.line,
-            .column = f.at.column,
-            .severity = "error",
-            .number = RUN_MSG_FAULT,
-            .message = text.is_oom ? f.message : text.ptr,
-            .help = i + 1 == n ? "docs/executor.md explains each kind of fault" : "",
-            .source = s->launch->ptx.ptr,
-        };
-        run_print(s->msgs, &note);
+        print_fault(s, &f, text.is_oom ? f.message : text.ptr,
+                    i + 1 == n ? "docs/executor.md explains each kind of fault" : "");
         pg_strbuf_fini(&text);
     }
 }

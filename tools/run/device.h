@@ -2,6 +2,8 @@
 #ifndef PG_RUN_DEVICE_H
 #define PG_RUN_DEVICE_H
 
+#include <ptxgen.h>
+
 #include "tools/run/npy.h"
 
 typedef struct run_buffer {
@@ -30,7 +32,10 @@ typedef enum run_races { RUN_RACES_OFF, RUN_RACES_PRACTICE, RUN_RACES_ISA } run_
 typedef struct run_launch {
     const char *file; /* name of the PTX text in messages */
     pg_str ptx;
-    bool is_ours;      /* our own PTX: what the executor cannot read is our defect */
+    bool is_ours; /* our own PTX: what the executor cannot read is our defect */
+    /* What the PTX was compiled from, so that faults stand at lines of the author's; or NULL. */
+    const ptxgen_result *compiled;
+    const char *ir;    /* the text that went in; NULL: none (a library kernel) */
     const char *entry; /* NULL: the only one */
     uint32_t grid[3], block[3], cluster[3]; /* cluster 0: as the kernel says */
     uint32_t smem;

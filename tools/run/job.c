@@ -102,10 +102,13 @@ run_exit run_job(const run_msgs *m, pg_arena *a, const run_how *how, run_inputs 
                  double *seconds)
 {
     job j = {.msgs = m, .arena = a, .how = how, .in = inputs};
+    const ptxgen_str ptx = ptxgen_result_ptx(how->compiled);
     j.launch = (run_launch){
         .file = how->file,
-        .ptx = how->ptx,
+        .ptx = {ptx.ptr, ptx.len},
         .is_ours = true,
+        .compiled = how->compiled,
+        .ir = how->ir,
         .entry = inputs->manifest->entry,
         .first_seed = how->first_seed,
         .n_seeds = how->n_seeds,

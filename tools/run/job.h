@@ -10,7 +10,8 @@
 /* Where and how; the arrays are those of `inputs`. */
 typedef struct run_how {
     const char *file;
-    pg_str ptx;
+    const ptxgen_result *compiled; /* the kernel, with its PTX */
+    const char *ir;                /* text that it came from; NULL: a library kernel */
     uint64_t first_seed, n_seeds;
     run_races races;
     bool has_stats;

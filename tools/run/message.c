@@ -14,15 +14,27 @@ static const char *color_of(const run_msgs *m, const char *severity)
     return severity[0] == 'e' ? "\033[1;31m" : severity[0] == 'w' ? "\033[1;35m" : "\033[1;36m";
 }
 
+/* The line, from 1; NULL if the text has fewer. */
+static const char *line_at(const char *text, uint32_t number)
+{
+    for (uint32_t i = 1; i < number && text != NULL; i++) {
+        text = strchr(text, '\n');
+        text = text == NULL ? NULL : text + 1;
+    }
+    return text;
+}
+
+uint32_t run_first_column(const char *text, uint32_t line)
+{
+    const char *at = line_at(text, line);
+    return at == NULL ? 1 : (uint32_t)strspn(at, " \t") + 1;
+}
+
 /* The line and a caret under its column. Control characters show as '?', so that a hostile file
  * cannot steer the terminal. */
 static void print_excerpt(const run_msgs *m, const run_note *note)
 {
-    const char *line = note->source;
-    for (uint32_t i = 1; i < note->line && line != NULL; i++) {
-        line = strchr(line, '\n');
-        line = line == NULL ? NULL : line + 1;
-    }
+    const char *line = line_at(note->source, note->line);
     size_t len = line == NULL ? 0 : strcspn(line, "\r\n");
     if (len == 0 || len > LONGEST_EXCERPT || note->column == 0 || note->column > len + 1) {
         return;

@@ -43,6 +43,8 @@ typedef struct run_note {
 } run_note;
 
 void run_print(const run_msgs *m, const run_note *note);
+/* Where a line's text begins, from 1; for messages about a whole line. */
+uint32_t run_first_column(const char *text, uint32_t line);
 /* Fills the row's format with the arguments and prints it; returns `exit`. */
 run_exit run_fail(const run_msgs *m, run_exit exit, int number, const char *file_or_null, ...);
 
