@@ -63,18 +63,18 @@ def picture(c):
 def errors_have_their_column(c):
     for text, place, number in [
         ("mma [shape=(16, 8, 16), warp=(2, 2)]", "1:25", "1031"), ("mmma [x=1]", "1:1", "1030"),
-        ("mma [shape=(16, 8, 17), warps=(2, 2)]", "1:1", "1306"),
-        ("enc #c = mma [shape=(16, 8, 17), warps=(2, 2)]\nenc #b = dot [operand=1, of=#c]", "2:5", "1306"),
+        ("mma [shape=(16, 8, 17), warps=(2, 2)]", "1:1", "1311"),
+        ("enc #c = mma [shape=(16, 8, 17), warps=(2, 2)]\nenc #b = dot [operand=1, of=#c]", "2:5", "1311"),
         ("dot [operand=0, of=#c]", "1:20", "1013"), (MMA + " x", "1:39", "1005"), ("", "1:1", "1006"),
         ("smem [order=(1, 0), swizzle=64] smem", "1:33", "1005"),
     ]:
         r = c.run("layout", text, want=1)
         assert r.numbers() == [number] and f":{place}: error:" in r.err, (text, r.err)
         assert r.out == ""
-    for args, number in [(["--shape=8x8"], "1305"), (["--warps=8"], "1305"),
-                         (["--elem=f99"], "1307"), (["--shape=8"], "1307"), (["--warps=33"], "1307"),
+    for args, number in [(["--shape=8x8"], "1310"), (["--warps=8"], "1310"),
+                         (["--elem=f99"], "1312"), (["--shape=8"], "1312"), (["--warps=33"], "1312"),
                          (["--shape=8xx"], "6104"), (["--shape=0x8"], "6104"), (["--warps=x"], "6104")]:
-        r = c.run("layout", MMA, *args, want=1 if number == "1305" else 2)
+        r = c.run("layout", MMA, *args, want=1 if number == "1310" else 2)
         assert r.numbers() == [number], (args, r.err)
     assert c.run("layout", want=2).numbers() == ["6106"]
 
