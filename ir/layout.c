@@ -24,6 +24,9 @@ const char *pg_layout_error_text(pg_layout_error e)
     case PG_LAYOUT_CARRY: return "the outer digits overlap the linear part";
     case PG_LAYOUT_SWIZZLE: return "a row is wider than the swizzle span";
     case PG_LAYOUT_NO_ENC: return "the tile has no encoding";
+    case PG_LAYOUT_NOT_ONE_TO_ONE: return "some element is held more than once";
+    case PG_LAYOUT_NOT_TILE: return "the layout does not begin with the tile";
+    case PG_LAYOUT_SPLIT: return "some threads hold nothing of the part";
     }
     return "unknown layout error";
 }

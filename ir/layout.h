@@ -50,7 +50,10 @@ typedef enum pg_layout_error { /* named reasons */
                                PG_LAYOUT_WARPS,   /* the encoding is for another number of warps */
                                PG_LAYOUT_CARRY,   /* outer digits would overlap the linear part */
                                PG_LAYOUT_SWIZZLE, /* a row is wider than the swizzle span */
-                               PG_LAYOUT_NO_ENC   /* the tile has no encoding yet */
+                               PG_LAYOUT_NO_ENC,  /* the tile has no encoding yet */
+                               PG_LAYOUT_NOT_ONE_TO_ONE, /* two indices hold the same element */
+                               PG_LAYOUT_NOT_TILE,       /* does not begin with the tile */
+                               PG_LAYOUT_SPLIT           /* some threads hold none of the part */
 } pg_layout_error;
 const char *pg_layout_error_text(pg_layout_error e);
 
@@ -68,6 +71,8 @@ pg_layout_error pg_layout_of_buf(const pg_types *t, pg_type buf, pg_layout *out)
  * replicas over lanes and warps. */
 pg_enc pg_enc_default(pg_types *t, uint32_t rank, const int32_t *dims, uint32_t n_warps,
                       uint32_t vec);
+/* Extents of one step of an encoding: of a tile without repeats. Gives the rank. */
+uint32_t pg_enc_extents(const pg_types *t, pg_enc enc, uint32_t bits, int32_t dims[PG_MAX_RANK]);
 /* A register layout as a LINEAR encoding (no outer digits). */
 pg_layout_error pg_enc_of_layout(pg_types *t, const pg_layout *l, pg_enc *out);
 
@@ -84,12 +89,11 @@ bool pg_layout_find(const pg_layout *l, const uint32_t coord[PG_MAX_RANK],
 /* Bits of an index that do not change the coordinate (replicas): mask per dim. */
 uint32_t pg_layout_free_bits(const pg_layout *l, pg_lin_dim d);
 /* Compose: index of inner_map -> an index of outer_map that holds the same element (layouts of one
- * shape): the plan of a conversion from outer_map to inner_map. Invert: packed coordinate (dim
- * OFFSET) -> index; only without outer digits. Both results have rank PG_LIN_DIM_COUNT: "dimension"
- * d is the index d of outer_map or l. */
+ * shape): the plan of a conversion from outer_map to inner_map. The result has rank
+ * PG_LIN_DIM_COUNT: "dimension" d is the index d of outer_map. The rest of the algebra is in
+ * layout_algebra.h. */
 pg_layout_error pg_layout_compose(const pg_layout *outer_map, const pg_layout *inner_map,
                                   pg_layout *out);
-pg_layout_error pg_layout_invert(const pg_layout *l, pg_layout *out);
 /* Layouts that the shape operations need of their operand so that no data moves, given the
  * result's. */
 pg_layout_error pg_layout_back_broadcast(const pg_layout *res, uint32_t rank, const int32_t *dims,
@@ -99,6 +103,9 @@ pg_layout_error pg_layout_back_reshape(const pg_layout *res, uint32_t rank, cons
                                        pg_layout *out);
 pg_layout_error pg_layout_back_transpose(const pg_layout *res, const uint32_t *perm,
                                          pg_layout *out);
+/* The layout without dimension `dim`, and without registers that then hold the same element: what a
+ * reduction along it leaves. */
+pg_layout_error pg_layout_drop(const pg_layout *l, uint32_t dim, pg_layout *out);
 /* Consecutive registers that hold consecutive elements of the last dimension: a power of two. */
 uint32_t pg_layout_vector(const pg_layout *l);
 
@@ -110,6 +117,9 @@ pg_layout_error pg_layout_begin(pg_layout *l, uint32_t rank, const uint32_t *dim
  * (0: replicas). The part that is a power of two stays linear while nothing else came before it. */
 pg_layout_error pg_layout_add_digit(pg_layout *l, pg_lin_dim d, uint32_t extent, uint32_t out_dim,
                                     uint32_t stride);
+/* All of a buffer: rows of dimension order[0] with `pad` offsets without an element after each,
+ * then the other dimensions in order. */
+pg_layout_error pg_layout_add_rows(pg_layout *l, const uint8_t *order, uint32_t pad);
 /* Checks that sums never carry and that every element is held by somebody. */
 pg_layout_error pg_layout_end(const pg_layout *l);
 

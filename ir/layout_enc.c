@@ -141,6 +141,89 @@ static pg_layout_error wgmma(const pg_enc_info *e, uint32_t n_warps, pg_layout *
     return b.error;
 }
 
+/* ---- mma.sync and the operands of matrix operations
+ * ----------------------------------------- */
+
+/* Rows and columns of the accumulator of one step of all warps. */
+static void step_of(const pg_enc_info *e, uint32_t step[2])
+{
+    step[0] = 16u * e->warps[0];
+    step[1] = (e->kind == PG_ENC_WGMMA ? e->shape[1] : 8u) * e->warps[1];
+}
+
+static bool is_mma(const pg_enc_info *e)
+{
+    return e->shape[0] == 16 && e->shape[1] == 8 && e->warps[0] != 0 && e->warps[1] != 0;
+}
+
+/* C and D of m16n8kK (facts 5): c0, c1 in row g, c2, c3 in row g + 8, columns 2q + (i & 1); warps
+ * row-major over the tile, repeats along columns, then rows. */
+static pg_layout_error mma(const pg_enc_info *e, uint32_t n_warps, pg_layout *l)
+{
+    uint32_t step[2];
+    if (l->rank != 2 || !is_mma(e)) {
+        return PG_LAYOUT_SHAPE;
+    }
+    if ((uint32_t)e->warps[0] * e->warps[1] != n_warps) {
+        return PG_LAYOUT_WARPS;
+    }
+    step_of(e, step);
+    if (l->dims[0] % step[0] != 0 || l->dims[1] % step[1] != 0) {
+        return PG_LAYOUT_SHAPE;
+    }
+    builder b = {l, PG_LAYOUT_OK};
+    digit(&b, PG_LIN_REG, 2, 1, 1);
+    digit(&b, PG_LIN_REG, 2, 0, 8);
+    digit(&b, PG_LIN_REG, l->dims[1] / step[1], 1, step[1]);
+    digit(&b, PG_LIN_REG, l->dims[0] / step[0], 0, step[0]);
+    digit(&b, PG_LIN_LANE, 4, 1, 2);
+    digit(&b, PG_LIN_LANE, 8, 0, 1);
+    digit(&b, PG_LIN_WARP, e->warps[1], 1, 8);
+    digit(&b, PG_LIN_WARP, e->warps[0], 0, 16);
+    return b.error;
+}
+
+/* Fragment of A (rows, k) or B (k, columns): a register of 32 bits has `per` elements along k; lane
+ * q = l % 4 begins at k = per * q, and where k is twice that, further registers are 4 * per on. */
+static pg_layout_error dot(const pg_enc_info *e, const pg_enc_info *of, uint32_t bits,
+                           uint32_t n_warps, pg_layout *l)
+{
+    uint32_t k = of->shape[2], step[2];
+    bool is_wgmma = of->kind == PG_ENC_WGMMA;
+    if (l->rank != 2 || (of->kind != PG_ENC_MMA && !is_wgmma) || (is_wgmma && e->operand != 0) ||
+        (!is_wgmma && !is_mma(of)) || (bits != 8 && bits != 16 && bits != 32)) {
+        return PG_LAYOUT_SHAPE;
+    }
+    if ((uint32_t)of->warps[0] * of->warps[1] != n_warps) {
+        return PG_LAYOUT_WARPS;
+    }
+    uint32_t per = 32 / bits, is_a = e->operand == 0;
+    uint32_t k_dim = is_a ? 1 : 0, other = is_a ? 0 : 1;
+    step_of(of, step);
+    if ((k != 4 * per && k != 8 * per) || l->dims[k_dim] % k != 0 ||
+        l->dims[other] % step[other] != 0) {
+        return PG_LAYOUT_SHAPE;
+    }
+    builder b = {l, PG_LAYOUT_OK};
+    digit(&b, PG_LIN_REG, per, k_dim, 1);
+    if (is_a) {
+        digit(&b, PG_LIN_REG, 2, 0, 8);
+    }
+    digit(&b, PG_LIN_REG, k / (4 * per), k_dim, 4 * per);
+    digit(&b, PG_LIN_REG, l->dims[k_dim] / k, k_dim, k);
+    digit(&b, PG_LIN_REG, l->dims[other] / step[other], other, step[other]);
+    digit(&b, PG_LIN_LANE, 4, k_dim, per);
+    digit(&b, PG_LIN_LANE, 8, other, 1);
+    if (is_wgmma) {
+        digit(&b, PG_LIN_WARP, of->warps[0], 0, 16);
+        digit(&b, PG_LIN_WARP, of->warps[1], 0, 0);
+    } else {
+        digit(&b, PG_LIN_WARP, of->warps[1], other, is_a ? 0 : 8);
+        digit(&b, PG_LIN_WARP, of->warps[0], other, is_a ? 16 : 0);
+    }
+    return b.error;
+}
+
 /* ---- linear
  * ---------------------------------------------------------------------------------------- */
 
@@ -184,9 +267,83 @@ static pg_layout_error begin(const pg_type_info *ty, uint32_t rank, pg_layout *l
     return pg_layout_begin(l, rank, dims);
 }
 
-pg_layout_error pg_layout_of_tile(const pg_types *t, pg_type tile, uint32_t n_warps, pg_layout *out)
+uint32_t pg_enc_extents(const pg_types *t, pg_enc enc, uint32_t bits, int32_t dims[PG_MAX_RANK])
 {
-    const pg_type_info *ty = pg_type_get(t, tile);
+    const pg_enc_info *e = pg_enc_get(t, enc);
+    const pg_enc_info *of = pg_enc_get(t, e->of);
+    uint32_t step[2] = {0, 0}, at = 0;
+    int32_t whole[PG_MAX_RANK] = {0};
+    for (uint32_t d = 0; d < PG_MAX_RANK; d++) {
+        dims[d] = e->kind == PG_ENC_BLOCKED ? e->regs[d] * e->lanes[d] * e->warps[d] : 1;
+    }
+    switch (e->kind) {
+    case PG_ENC_WGMMA:
+    case PG_ENC_MMA:
+        step_of(e, step);
+        dims[0] = (int32_t)step[0];
+        dims[1] = (int32_t)step[1];
+        break;
+    case PG_ENC_DOT:
+        step_of(of, step);
+        dims[e->operand] = (int32_t)step[e->operand];
+        dims[1 - e->operand] = of->shape[2];
+        break;
+    case PG_ENC_SLICE:
+        (void)pg_enc_extents(t, e->of, bits, whole);
+        for (uint32_t d = 0; d < of->rank; d++) {
+            if (d != e->dim && at < PG_MAX_RANK) {
+                dims[at++] = whole[d];
+            }
+        }
+        break;
+    case PG_ENC_LINEAR:
+        for (uint32_t d = 0; d < e->rank; d++) {
+            uint32_t image = 0;
+            for (uint32_t v = 0; v < (uint32_t)e->n_reg + e->n_lane + e->n_warp; v++) {
+                image |= e->basis[v][d];
+            }
+            dims[d] = image == 0 ? 1 : 2 << pg_log2(image);
+        }
+        break;
+    case PG_ENC_SMEM: /* eight rows of the swizzle's width, or of 32 banks */
+        for (uint32_t d = 0; d < e->rank; d++) {
+            dims[d] = 8;
+        }
+        dims[e->order[0]] = (int32_t)((e->swizzle == 0 ? 128u : e->swizzle) * 8 / bits);
+        break;
+    default: break;
+    }
+    return e->rank;
+}
+
+static pg_layout_error of_tile(const pg_types *t, const pg_type_info *ty, uint32_t n_warps,
+                               pg_layout *out);
+
+/* The layout of `of` over a tile that has one step of it in the dimension dropped, without that
+ * dimension and without registers that hold the same element. */
+static pg_layout_error slice(const pg_types *t, const pg_type_info *ty, uint32_t n_warps,
+                             pg_layout *l)
+{
+    const pg_enc_info *e = pg_enc_get(t, ty->enc);
+    uint32_t bits = ty->is_ptr ? 64 : pg_elem_infos[ty->elem].bits;
+    int32_t step[PG_MAX_RANK] = {0};
+    pg_layout whole;
+    pg_type_info info = *ty;
+    info.enc = e->of;
+    info.rank = (uint8_t)pg_enc_extents(t, e->of, bits, step);
+    if (info.rank != ty->rank + 1 || e->dim >= info.rank) {
+        return PG_LAYOUT_SHAPE;
+    }
+    for (uint32_t d = 0; d < info.rank; d++) {
+        info.dims[d] = d == e->dim ? step[d] : ty->dims[d - (d > e->dim)];
+    }
+    pg_layout_error error = of_tile(t, &info, n_warps, &whole);
+    return error != PG_LAYOUT_OK ? error : pg_layout_drop(&whole, e->dim, l);
+}
+
+static pg_layout_error of_tile(const pg_types *t, const pg_type_info *ty, uint32_t n_warps,
+                               pg_layout *out)
+{
     const pg_enc_info *e = pg_enc_get(t, ty->enc);
     memset(out, 0, sizeof *out);
     if (ty->kind != PG_TY_TILE) {
@@ -202,13 +359,22 @@ pg_layout_error pg_layout_of_tile(const pg_types *t, pg_type tile, uint32_t n_wa
     if (error != PG_LAYOUT_OK) {
         return error;
     }
+    uint32_t bits = ty->is_ptr ? 64 : pg_elem_infos[ty->elem].bits;
     switch (e->kind) {
     case PG_ENC_BLOCKED: error = blocked(e, n_warps, out); break;
     case PG_ENC_WGMMA: error = wgmma(e, n_warps, out); break;
     case PG_ENC_LINEAR: error = linear(e, n_warps, out); break;
+    case PG_ENC_MMA: error = mma(e, n_warps, out); break;
+    case PG_ENC_DOT: error = dot(e, pg_enc_get(t, e->of), bits, n_warps, out); break;
+    case PG_ENC_SLICE: error = slice(t, ty, n_warps, out); break;
     default: error = PG_LAYOUT_SHAPE; break;
     }
     return error != PG_LAYOUT_OK ? error : pg_layout_end(out);
+}
+
+pg_layout_error pg_layout_of_tile(const pg_types *t, pg_type tile, uint32_t n_warps, pg_layout *out)
+{
+    return of_tile(t, pg_type_get(t, tile), n_warps, out);
 }
 
 /* ---- shared memory
@@ -235,14 +401,14 @@ static pg_layout_error swizzle(pg_layout *l, uint32_t swizzle_bytes, uint32_t el
 
 /* Rows of order[0] with `pad` elements after each: the row digits start at a stride of their own.
  */
-static pg_layout_error rows(const pg_enc_info *e, const uint8_t *order, pg_layout *l)
+pg_layout_error pg_layout_add_rows(pg_layout *l, const uint8_t *order, uint32_t pad)
 {
     builder b = {l, PG_LAYOUT_OK};
     digit(&b, PG_LIN_OFFSET, l->dims[order[0]], order[0], 1);
-    uint64_t in_stride = (uint64_t)l->dims[order[0]] + e->pad;
+    uint64_t in_stride = (uint64_t)l->dims[order[0]] + pad;
     for (uint32_t i = 1; i < l->rank; i++) {
         uint32_t extent = l->dims[order[i]];
-        if (e->pad == 0) {
+        if (pad == 0) {
             digit(&b, PG_LIN_OFFSET, extent, order[i], 1);
             continue;
         }
@@ -280,7 +446,7 @@ pg_layout_error pg_layout_of_buf(const pg_types *t, pg_type buf, pg_layout *out)
     if (error != PG_LAYOUT_OK || !is_order(order, rank)) {
         return error != PG_LAYOUT_OK ? error : PG_LAYOUT_SHAPE;
     }
-    error = rows(e, order, out);
+    error = pg_layout_add_rows(out, order, e->pad);
     if (error == PG_LAYOUT_OK && e->swizzle != 0) {
         uint32_t bits = ty->is_ptr ? 64 : pg_elem_infos[ty->elem].bits;
         uint32_t elem_bytes = bits < 8 ? 1 : bits / 8;

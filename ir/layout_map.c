@@ -1,4 +1,4 @@
-/* layout_map.c: the algebra of layouts: composition, inversion, and what the shape operations need
+/* layout_map.c: the algebra of layouts: composition, and what the shape operations need
  * of their operand. All of them take layouts that pg_layout_end accepts. */
 #include <string.h>
 
@@ -144,32 +144,6 @@ pg_layout_error pg_layout_compose(const pg_layout *outer_map, const pg_layout *i
     return is_plain || is_exact(outer_map, inner_map, out) ? PG_LAYOUT_OK : PG_LAYOUT_NOT_LINEAR;
 }
 
-pg_layout_error pg_layout_invert(const pg_layout *l, pg_layout *out)
-{
-    memset(out, 0, sizeof *out);
-    if (l->n_outer != 0) {
-        return PG_LAYOUT_NOT_LINEAR;
-    }
-    pg_layout_error error = begin_over_indices(l, out);
-    if (error != PG_LAYOUT_OK) {
-        return error;
-    }
-    for (uint32_t d = l->rank; d-- > 0;) {
-        for (uint32_t x = 1; x < l->dims[d]; x *= 2) {
-            uint32_t coord[PG_MAX_RANK] = {0}, to[PG_LIN_DIM_COUNT] = {0};
-            coord[d] = x;
-            if (out->n_bits[PG_LIN_OFFSET] == 16) {
-                return PG_LAYOUT_TOO_BIG;
-            }
-            if (!pg_layout_find(l, coord, to)) {
-                return PG_LAYOUT_NOT_ONTO;
-            }
-            out->basis[PG_LIN_OFFSET][out->n_bits[PG_LIN_OFFSET]++] = pg_layout_pack(out, to);
-        }
-    }
-    return PG_LAYOUT_OK;
-}
-
 /* ---- operands of shape operations
  * ---------------------------------------------------------------------- */
 
@@ -266,6 +240,44 @@ pg_layout_error pg_layout_back_transpose(const pg_layout *res, const uint32_t *p
         return PG_LAYOUT_SHAPE;
     }
     return back_dims(res, res->rank, extents, perm, out);
+}
+
+pg_layout_error pg_layout_drop(const pg_layout *l, uint32_t dim, pg_layout *out)
+{
+    uint32_t to_dim[PG_MAX_RANK], extents[PG_MAX_RANK] = {0};
+    pg_layout all;
+    memset(out, 0, sizeof *out);
+    if (dim >= l->rank || l->rank < 2) {
+        return PG_LAYOUT_SHAPE;
+    }
+    for (uint32_t d = 0; d < l->rank; d++) {
+        to_dim[d] = d < dim ? d : d > dim ? d - 1 : UINT32_MAX;
+        if (d != dim) {
+            extents[to_dim[d]] = l->dims[d];
+        }
+    }
+    pg_layout_error error = back_dims(l, l->rank - 1u, extents, to_dim, &all);
+    if (error != PG_LAYOUT_OK) {
+        return error;
+    }
+    *out = all;
+    out->n_bits[PG_LIN_REG] = 0;
+    out->n_outer = 0;
+    for (uint32_t b = 0; b < all.n_bits[PG_LIN_REG]; b++) {
+        if (all.basis[PG_LIN_REG][b] != 0) {
+            out->basis[PG_LIN_REG][out->n_bits[PG_LIN_REG]++] = all.basis[PG_LIN_REG][b];
+        }
+    }
+    for (uint32_t i = 0; i < all.n_outer; i++) {
+        pg_outer_digit o = all.outer[i];
+        if (o.in_dim == PG_LIN_REG) {
+            o.in_stride = pg_layout_size(out, PG_LIN_REG);
+        }
+        if (o.in_dim != PG_LIN_REG || o.stride != 0) {
+            out->outer[out->n_outer++] = o;
+        }
+    }
+    return pg_layout_end(out);
 }
 
 /* Row-major place value of each dimension. */

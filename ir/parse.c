@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "ir/layout_text.h"
 #include "ir/verify.h"
 
 /* ---- tokens -------------------------------------------------------------------------------- */
@@ -386,6 +387,62 @@ static void parse_text(pg_parser *p)
         pg_parse_recover(p);
     }
     parse_items(p);
+}
+
+/* Definitions, then an encoding or nothing; is_good only if the last one is. */
+static bool parse_enc_items(pg_parser *p, pg_enc *out, pg_loc *loc)
+{
+    pg_enc_info info;
+    pg_parse_advance(p);
+    *loc = p->tok.loc;
+    while (pg_parse_take_word(p, "enc")) {
+        uint32_t n = p->module->encs.n;
+        *loc = p->tok.loc;
+        p->tok.is_first = false; /* lines have no part in this text */
+        parse_enc(p);
+        *out = p->module->encs.n > n ? p->module->encs.at[n].enc : (pg_enc){0};
+        if (out->id == 0) {
+            return false;
+        }
+    }
+    if (p->tok.kind == PG_TOK_EOF && out->id != 0) {
+        return true;
+    }
+    memset(&info, 0, sizeof info);
+    *loc = p->tok.loc;
+    if (!pg_parse_enc_body(p, &info)) {
+        return false;
+    }
+    *out = pg_enc_intern(p->ctx->types, &info);
+    return p->tok.kind == PG_TOK_EOF || pg_parse_failed(p, "the end of the text");
+}
+
+pg_status pg_parse_enc_text(pg_ctx *ctx, pg_str text, pg_diags *diags, pg_enc *out, pg_loc *loc)
+{
+    *out = (pg_enc){0};
+    *loc = (pg_loc){0, 0};
+    pg_parser p = {.ctx = ctx, .diags = diags};
+    PG_TRY(pg_module_create(ctx, diags, &p.module));
+    pg_arena_init(&p.scratch, ctx->alloc);
+    pg_map_init(&p.encs, &p.scratch);
+    pg_map_init(&p.kernels, &p.scratch);
+    pg_lex_init(&p.lexer, text);
+    bool is_good = parse_enc_items(&p, out, loc);
+    pg_status status = PG_OK;
+    if (p.module->arena.is_oom || p.scratch.is_oom || ctx->arena.is_oom || diags->arena->is_oom) {
+        status = PG_E_NOMEM;
+    } else if (!is_good) {
+        status = pg_diags_status(diags);
+        status = status == PG_OK ? PG_E_PARSE : status;
+    }
+    pg_arena_fini(&p.scratch);
+    pg_module_destroy(p.module);
+    PG_TRY(status);
+    const char *fault = NULL;
+    for (pg_enc e = *out; e.id != 0 && fault == NULL; e = pg_enc_get(ctx->types, e)->of) {
+        fault = pg_enc_fault(ctx->types, e);
+    }
+    return fault == NULL ? PG_OK : pg_diag_add(diags, PG_D_ENC_BAD, *loc, fault);
 }
 
 pg_status pg_parse(pg_ctx *ctx, pg_str text, pg_diags *diags, pg_module **out)

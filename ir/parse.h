@@ -73,7 +73,10 @@ const char *pg_parse_suggest(pg_parser *p, pg_str word, pg_parse_word_at *word_a
 /* ---- types, attributes, encodings (parse_type.c) ---- */
 bool pg_parse_type(pg_parser *p, pg_type *out);
 bool pg_parse_attrs(pg_parser *p, pg_attrs *out); /* [ ... ] if it is there */
-bool pg_parse_enc_body(pg_parser *p, pg_enc_info *out);
+/* One value of an attribute, or one item of a list at depth > 0. */
+bool pg_parse_item(pg_parser *p, pg_attr_kind kind, uint32_t depth, pg_aval *out);
+bool pg_parse_enc_use(pg_parser *p, pg_enc *out);       /* #name of one that is defined */
+bool pg_parse_enc_body(pg_parser *p, pg_enc_info *out); /* parse_enc.c */
 
 /* ---- names and operations (parse_op.c) ---- */
 bool pg_parse_find(pg_parser *p, const pg_tok *name,

@@ -1,4 +1,4 @@
-/* parse_type.c: types, attributes and encodings. */
+/* parse_type.c: types and attributes. */
 #include <string.h>
 
 #include "ir/parse.h"
@@ -126,7 +126,7 @@ static const char *enc_name_word(const pg_parser *p, uint32_t i)
     return pg_sym_text(&p->ctx->syms, p->module->encs.at[i].name).ptr;
 }
 
-static bool parse_enc_use(pg_parser *p, pg_enc *out)
+bool pg_parse_enc_use(pg_parser *p, pg_enc *out)
 {
     if (p->tok.kind != PG_TOK_ENC) {
         return pg_parse_failed(p, "an encoding, as #enc");
@@ -184,7 +184,7 @@ static bool parse_type_body(pg_parser *p, pg_type_info *info)
     if (info->kind == PG_TY_BUF && !parse_space(p, info)) {
         return false;
     }
-    return parse_dims(p, info) && (!pg_parse_take(p, ',') || parse_enc_use(p, &info->enc));
+    return parse_dims(p, info) && (!pg_parse_take(p, ',') || pg_parse_enc_use(p, &info->enc));
 }
 
 bool pg_parse_type(pg_parser *p, pg_type *out)
@@ -245,8 +245,6 @@ static bool parse_word_value(pg_parser *p, pg_attr_id id, pg_aval *out)
     return false;
 }
 
-static bool parse_item(pg_parser *p, pg_attr_kind kind, uint32_t depth, pg_aval *out);
-
 static bool parse_list(pg_parser *p, pg_attr_kind kind, uint32_t depth, pg_aval *out)
 {
     uint32_t base = p->items.n;
@@ -259,8 +257,8 @@ static bool parse_list(pg_parser *p, pg_attr_kind kind, uint32_t depth, pg_aval 
     if (!pg_tok_is(&p->tok, ')')) {
         do {
             pg_aval item = {.kind = PG_AV_NONE};
-            is_good =
-                parse_item(p, kind, depth + 1, &item) && pg_vec_push(&p->scratch, &p->items, item);
+            is_good = pg_parse_item(p, kind, depth + 1, &item) &&
+                      pg_vec_push(&p->scratch, &p->items, item);
         } while (is_good && pg_parse_take(p, ','));
     }
     is_good = is_good && pg_parse_expect(p, ')');
@@ -289,7 +287,7 @@ static bool wrong_item(pg_parser *p, pg_attr_kind kind)
 }
 
 /* One value, or one item of a list at depth > 0. */
-static bool parse_item(pg_parser *p, pg_attr_kind kind, uint32_t depth, pg_aval *out)
+bool pg_parse_item(pg_parser *p, pg_attr_kind kind, uint32_t depth, pg_aval *out)
 {
     bool is_list = kind == PG_AK_INTS || kind == PG_AK_VALS || kind == PG_AK_NEST;
     uint32_t deepest = kind == PG_AK_NEST ? PG_MAX_NEST + 1 : kind == PG_AK_SYMS ? 2 : is_list;
@@ -387,8 +385,8 @@ static void parse_attr(pg_parser *p, pg_attrs *out)
     bool is_good = pg_parse_expect(p, '=');
     if (is_good) {
         value.kind = PG_AV_NONE;
-        is_good =
-            kind == PG_AK_WORD ? parse_word_value(p, id, &value) : parse_item(p, kind, 0, &value);
+        is_good = kind == PG_AK_WORD ? parse_word_value(p, id, &value)
+                                     : pg_parse_item(p, kind, 0, &value);
     }
     if (is_good) {
         add_attr(p, out, id, value, name.loc);
@@ -410,227 +408,4 @@ bool pg_parse_attrs(pg_parser *p, pg_attrs *out)
         parse_attr(p, out);
     } while (pg_parse_take(p, ','));
     return pg_parse_expect(p, ']');
-}
-
-/* ---- encodings ----------------------------------------------------------------------------- */
-
-enum { IN_SMEM = 1 << PG_ENC_SMEM, IN_BLOCKED = 1 << PG_ENC_BLOCKED, IN_WGMMA = 1 << PG_ENC_WGMMA };
-enum { IN_LINEAR = 1 << PG_ENC_LINEAR };
-
-typedef enum enc_param {
-    EP_RANK,
-    EP_ORDER,
-    EP_SWIZZLE,
-    EP_PAD,
-    EP_SHAPE,
-    EP_REGS,
-    EP_LANES,
-    EP_WARPS,
-    EP_REG,
-    EP_LANE,
-    EP_WARP,
-    EP_COUNT
-} enc_param;
-
-static const struct {
-    const char *text;
-    uint8_t kinds; /* of encodings that take it */
-    uint8_t kind;  /* pg_attr_kind */
-} enc_params[EP_COUNT] = {
-    [EP_RANK] = {"rank", IN_LINEAR, PG_AK_INT},
-    [EP_ORDER] = {"order", IN_SMEM | IN_BLOCKED, PG_AK_INTS},
-    [EP_SWIZZLE] = {"swizzle", IN_SMEM, PG_AK_INT},
-    [EP_PAD] = {"pad", IN_SMEM, PG_AK_INT},
-    [EP_SHAPE] = {"shape", IN_WGMMA, PG_AK_INTS},
-    [EP_REGS] = {"regs", IN_BLOCKED, PG_AK_INTS},
-    [EP_LANES] = {"lanes", IN_BLOCKED, PG_AK_INTS},
-    [EP_WARPS] = {"warps", IN_BLOCKED | IN_WGMMA, PG_AK_INTS},
-    [EP_REG] = {"reg", IN_LINEAR, PG_AK_NEST},
-    [EP_LANE] = {"lane", IN_LINEAR, PG_AK_NEST},
-    [EP_WARP] = {"warp", IN_LINEAR, PG_AK_NEST},
-};
-
-static const char *enc_param_word(const pg_parser *p, uint32_t i)
-{
-    (void)p;
-    return enc_params[i].text;
-}
-
-static const char *enc_kind_word(const pg_parser *p, uint32_t i)
-{
-    static const char *const words[] = {"smem", "blocked", "wgmma", "linear"};
-    (void)p;
-    return words[i];
-}
-
-static bool bad_param(pg_parser *p, pg_loc loc, enc_param id)
-{
-    (void)pg_diag_add(p->diags, PG_D_ENC_PARAM, loc, enc_params[id].text);
-    return false;
-}
-
-/* Integers of a list into small numbers; the list's length must be the rank, which the first sets.
- */
-static bool to_small(const pg_aval *list, uint16_t *to, uint32_t least, uint32_t most, uint32_t *n)
-{
-    if (list->n < least || list->n > most) {
-        return false;
-    }
-    for (uint32_t i = 0; i < list->n; i++) {
-        if (list->items[i].kind != PG_AV_INT || list->items[i].num < 0 ||
-            list->items[i].num > UINT16_MAX) {
-            return false;
-        }
-        to[i] = (uint16_t)list->items[i].num;
-    }
-    *n = list->n;
-    return true;
-}
-
-static bool same_rank(pg_enc_info *e, uint32_t n)
-{
-    bool is_good = e->rank == 0 || e->rank == n;
-    e->rank = (uint8_t)n;
-    return is_good;
-}
-
-static bool set_lists(pg_enc_info *e, enc_param id, const pg_aval *v)
-{
-    uint16_t *const to[] = {[EP_REGS] = e->regs, [EP_LANES] = e->lanes, [EP_WARPS] = e->warps};
-    uint16_t small[PG_MAX_RANK] = {0};
-    uint32_t n = 0;
-    if (id == EP_SHAPE) {
-        return to_small(v, e->shape, 3, 3, &n) && same_rank(e, 2);
-    }
-    if (!to_small(v, small, 1, PG_MAX_RANK, &n) || !same_rank(e, n)) {
-        return false;
-    }
-    if (id != EP_ORDER) {
-        memcpy(to[id], small, sizeof small);
-        return true;
-    }
-    for (uint32_t i = 0; i < n; i++) {
-        if (small[i] >= n) {
-            return false;
-        }
-        e->order[i] = (uint8_t)small[i];
-    }
-    return true;
-}
-
-/* Basis vectors, kept in the order registers, lanes, warps. */
-static bool set_basis(pg_enc_info *e, enc_param id, const pg_aval *v)
-{
-    uint32_t total = (uint32_t)e->n_reg + e->n_lane + e->n_warp;
-    uint32_t at = id == EP_REG ? e->n_reg : id == EP_LANE ? (uint32_t)e->n_reg + e->n_lane : total;
-    uint8_t *count = id == EP_REG ? &e->n_reg : id == EP_LANE ? &e->n_lane : &e->n_warp;
-    if (v->n > PG_MAX_BASIS - total) {
-        return false;
-    }
-    memmove(e->basis + at + v->n, e->basis + at, (total - at) * sizeof e->basis[0]);
-    memset(e->basis + at, 0, v->n * sizeof e->basis[0]);
-    *count = (uint8_t)(*count + v->n);
-    for (uint32_t i = 0; i < v->n; i++) {
-        uint32_t n = 0;
-        if (v->items[i].kind != PG_AV_LIST ||
-            !to_small(&v->items[i], e->basis[at + i], 1, PG_MAX_RANK, &n) || !same_rank(e, n)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool set_param(pg_enc_info *e, enc_param id, const pg_aval *v)
-{
-    if (enc_params[id].kind == PG_AK_NEST) {
-        return v->kind == PG_AV_LIST && set_basis(e, id, v);
-    }
-    if (enc_params[id].kind == PG_AK_INTS) {
-        return set_lists(e, id, v);
-    }
-    if (v->num < 0 || v->num > UINT16_MAX) {
-        return false;
-    }
-    if (id == EP_RANK) {
-        return v->num >= 1 && v->num <= PG_MAX_RANK && same_rank(e, (uint32_t)v->num);
-    }
-    *(id == EP_SWIZZLE ? &e->swizzle : &e->pad) = (uint16_t)v->num;
-    return true;
-}
-
-static bool parse_enc_param(pg_parser *p, pg_enc_info *e, uint32_t *seen)
-{
-    pg_tok name = p->tok;
-    if (name.kind != PG_TOK_WORD) {
-        return pg_parse_failed(p, "a parameter of the encoding");
-    }
-    uint32_t id = 0;
-    while (id < EP_COUNT && !(pg_str_is(name.text, enc_params[id].text) &&
-                              (enc_params[id].kinds >> e->kind & 1) != 0)) {
-        id++;
-    }
-    if (id == EP_COUNT) {
-        const char *more = pg_parse_suggest(p, name.text, enc_param_word, EP_COUNT);
-        (void)pg_diag_add(p->diags, PG_D_ENC_NO_PARAM, name.loc, PG_STR_ARG(name.text), more);
-        return false;
-    }
-    if ((*seen >> id & 1) != 0) {
-        (void)pg_diag_add(p->diags, PG_D_ATTR_TWICE, name.loc, enc_params[id].text);
-        return false;
-    }
-    *seen |= 1u << id;
-    pg_parse_advance(p);
-    pg_aval value = {.kind = PG_AV_NONE};
-    if (!pg_parse_expect(p, '=')) {
-        return false;
-    }
-    pg_loc loc = p->tok.loc;
-    if (!parse_item(p, (pg_attr_kind)enc_params[id].kind, 0, &value)) {
-        return false;
-    }
-    return set_param(e, (enc_param)id, &value) || bad_param(p, loc, (enc_param)id);
-}
-
-bool pg_parse_enc_body(pg_parser *p, pg_enc_info *e)
-{
-    pg_tok kind = p->tok;
-    uint32_t seen = 0;
-    if (kind.kind != PG_TOK_WORD) {
-        return pg_parse_failed(p, "a kind of encoding: smem, blocked, wgmma or linear");
-    }
-    for (uint32_t i = 0; i < PG_ENC_KIND_COUNT - 1; i++) {
-        if (pg_str_is(kind.text, enc_kind_word(p, i))) {
-            e->kind = (uint8_t)(i + 1);
-        }
-    }
-    if (e->kind == PG_ENC_NONE) {
-        const char *more = pg_parse_suggest(p, kind.text, enc_kind_word, PG_ENC_KIND_COUNT - 1);
-        (void)pg_diag_add(p->diags, PG_D_UNKNOWN_ENC_KIND, kind.loc, PG_STR_ARG(kind.text), more);
-        return false;
-    }
-    pg_parse_advance(p);
-    if (!pg_parse_expect(p, '[')) {
-        return false;
-    }
-    do {
-        if (!parse_enc_param(p, e, &seen)) {
-            return false;
-        }
-    } while (pg_parse_take(p, ','));
-    if (!pg_parse_expect(p, ']')) {
-        return false;
-    }
-    for (uint32_t id = 0; id < EP_COUNT; id++) { /* what may be left out: rank, swizzle, pad */
-        bool is_needed = enc_params[id].kind == PG_AK_INTS && (enc_params[id].kinds >> e->kind & 1);
-        if (is_needed && (seen >> id & 1) == 0) {
-            (void)pg_diag_add(p->diags, PG_D_ENC_NEEDS, kind.loc, PG_STR_ARG(kind.text),
-                              enc_params[id].text);
-            return false;
-        }
-    }
-    if (e->rank == 0) {
-        (void)pg_diag_add(p->diags, PG_D_ENC_NEEDS, kind.loc, PG_STR_ARG(kind.text), "rank");
-        return false;
-    }
-    return true;
 }

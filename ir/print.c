@@ -448,8 +448,8 @@ static bool put_basis(const printer *p, const pg_enc_info *e, const char *name, 
 static void put_enc(const printer *p, pg_enc enc)
 {
     const pg_enc_info *e = pg_enc_get(p->m->ctx->types, enc);
-    static const char *const kinds[PG_ENC_KIND_COUNT] = {"none", "smem", "blocked", "wgmma",
-                                                         "linear"};
+    static const char *const kinds[PG_ENC_KIND_COUNT] = {"none",   "smem", "blocked", "wgmma",
+                                                         "linear", "mma",  "dot",     "slice"};
     pg_putf(p->out, "%s [", kinds[e->kind < PG_ENC_KIND_COUNT ? e->kind : 0]);
     if (e->kind == PG_ENC_SMEM) {
         put_order(p, e);
@@ -467,10 +467,17 @@ static void put_enc(const printer *p, pg_enc enc)
         put_numbers(p, "lanes", e->lanes, e->rank);
         pg_put(p->out, ", ");
         put_numbers(p, "warps", e->warps, e->rank);
-    } else if (e->kind == PG_ENC_WGMMA) {
+    } else if (e->kind == PG_ENC_WGMMA || e->kind == PG_ENC_MMA) {
         put_numbers(p, "shape", e->shape, 3);
         pg_put(p->out, ", ");
         put_numbers(p, "warps", e->warps, e->rank);
+    } else if (e->kind == PG_ENC_DOT) {
+        pg_putf(p->out, "operand=%u, of=", e->operand);
+        put_enc_name(p, e->of);
+    } else if (e->kind == PG_ENC_SLICE) {
+        pg_put(p->out, "of=");
+        put_enc_name(p, e->of);
+        pg_putf(p->out, ", dim=%u", e->dim);
     } else if (e->kind == PG_ENC_LINEAR) {
         bool is_first = true;
         if (e->n_reg + e->n_lane + e->n_warp == 0) {
@@ -493,13 +500,13 @@ static bool is_enc_name_taken(const printer *p, pg_str name)
     return false;
 }
 
-/* Gives the encoding of a type a name and a line, unless it has them. */
-static void use_enc(printer *p, pg_type type)
+/* Gives an encoding a name and a line, unless it has them. */
+static void name_enc(printer *p, pg_enc e)
 {
-    pg_enc e = pg_type_get(p->m->ctx->types, type)->enc;
     if (e.id == 0 || pg_map_get(&p->encs, e.id) != NULL) {
         return;
     }
+    name_enc(p, pg_enc_get(p->m->ctx->types, e)->of); /* an earlier one: it ends */
     pg_str name;
     uint32_t n = 0;
     do {
@@ -511,6 +518,11 @@ static void use_enc(printer *p, pg_type type)
         put_enc(p, e);
         pg_put_char(p->out, '\n');
     }
+}
+
+static void use_enc(printer *p, pg_type type)
+{
+    name_enc(p, pg_type_get(p->m->ctx->types, type)->enc);
 }
 
 static void use_encs_of_region(printer *p, const pg_kernel *k, const pg_region *root)
@@ -533,6 +545,7 @@ static void put_encs(printer *p)
     const pg_module *m = p->m;
     pg_map_init(&p->encs, &p->scratch);
     for (uint32_t i = 0; i < m->encs.n; i++) {
+        name_enc(p, pg_enc_get(m->ctx->types, m->encs.at[i].enc)->of);
         pg_str name = sym_text(p, m->encs.at[i].name);
         uint32_t at = p->enc_names.n;
         if (!pg_vec_push(&p->scratch, &p->enc_names, name)) {

@@ -112,8 +112,14 @@ static void normalise_enc(pg_enc_info *to, const pg_enc_info *from)
         memcpy(to->order, from->order, rank * sizeof from->order[0]);
         return;
     }
+    if (from->kind == PG_ENC_DOT || from->kind == PG_ENC_SLICE) {
+        to->of = from->of;
+        to->operand = from->kind == PG_ENC_DOT ? from->operand : 0;
+        to->dim = from->kind == PG_ENC_SLICE ? from->dim : 0;
+        return;
+    }
     memcpy(to->warps, from->warps, rank * sizeof from->warps[0]);
-    if (from->kind == PG_ENC_WGMMA) {
+    if (from->kind == PG_ENC_WGMMA || from->kind == PG_ENC_MMA) {
         memcpy(to->shape, from->shape, sizeof to->shape);
         return;
     }

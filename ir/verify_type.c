@@ -211,22 +211,61 @@ static const char *fault_of_linear(const pg_enc_info *e)
     return e->n_lane == 5 ? NULL : "lane has 5 vectors, one for each bit of a lane's number";
 }
 
-static const char *fault_of(const pg_enc_info *e)
+static const char *fault_of_mma(const pg_enc_info *e)
+{
+    uint32_t k = e->shape[2];
+    if (e->shape[0] != 16 || e->shape[1] != 8 || (k != 4 && k != 8 && k != 16 && k != 32)) {
+        return "shape is (16, 8, k) with k 4, 8, 16 or 32";
+    }
+    bool is_good = pg_is_pow2(e->warps[0]) && pg_is_pow2(e->warps[1]);
+    return is_good && (uint32_t)e->warps[0] * e->warps[1] <= MAX_WARPS
+               ? NULL
+               : "warps is (w, v), powers of two, with at most 32 warps";
+}
+
+static const char *fault_of_dot(const pg_types *types, const pg_enc_info *e)
+{
+    uint8_t kind = pg_enc_get(types, e->of)->kind;
+    if (kind == PG_ENC_WGMMA && e->operand == 1) {
+        return "operand 1 of a wgmma stands in shared memory";
+    }
+    return kind == PG_ENC_MMA || kind == PG_ENC_WGMMA ? NULL
+                                                      : "`of` is an encoding of kind mma or wgmma";
+}
+
+static const char *fault_of_slice(const pg_types *types, const pg_enc_info *e)
+{
+    const pg_enc_info *of = pg_enc_get(types, e->of);
+    if (of->kind == PG_ENC_SMEM) {
+        return "`of` is an encoding of registers";
+    }
+    return e->dim < of->rank ? NULL : "`dim` is a dimension of the encoding `of`";
+}
+
+static const char *fault_of(const pg_types *types, const pg_enc_info *e)
 {
     switch (e->kind) {
     case PG_ENC_SMEM: return fault_of_smem(e);
     case PG_ENC_BLOCKED: return fault_of_blocked(e);
     case PG_ENC_WGMMA: return fault_of_wgmma(e);
     case PG_ENC_LINEAR: return fault_of_linear(e);
+    case PG_ENC_MMA: return fault_of_mma(e);
+    case PG_ENC_DOT: return fault_of_dot(types, e);
+    case PG_ENC_SLICE: return fault_of_slice(types, e);
     default: return "it is of no kind";
     }
+}
+
+const char *pg_enc_fault(const pg_types *types, pg_enc e)
+{
+    return fault_of(types, pg_enc_get(types, e));
 }
 
 void pg_verify_encs(pg_verifier *v)
 {
     for (uint32_t i = 0; i < v->m->encs.n; i++) {
         const pg_enc_name *row = &v->m->encs.at[i];
-        const char *fault = fault_of(pg_enc_get(v->types, row->enc));
+        const char *fault = pg_enc_fault(v->types, row->enc);
         if (fault != NULL && row->enc.id != 0) { /* id 0: its text has an error */
             pg_verify_error(v, PG_D_BAD_ENC, row->loc, pg_sym_text(&v->m->ctx->syms, row->name).ptr,
                             fault);

@@ -145,6 +145,9 @@ ptxgen_result *pg_result_new(const ptxgen_ctx *ctx)
     pg_diags_init(&r->diags, &r->arena, r->alloc);
     pg_strbuf_init(&r->ptx, r->alloc);
     pg_strbuf_init(&r->ir, r->alloc);
+    for (int i = 0; i < PTXGEN_LAYOUT_FORM_COUNT; i++) {
+        pg_strbuf_init(&r->layout[i], r->alloc);
+    }
     r->target = PG_STR("");
     r->stats.struct_size = sizeof r->stats;
     return r;
@@ -175,6 +178,9 @@ void ptxgen_result_destroy(ptxgen_result *r_or_null)
     pg_alloc alloc = r_or_null->noting.given;
     pg_strbuf_fini(&r_or_null->ptx);
     pg_strbuf_fini(&r_or_null->ir);
+    for (int i = 0; i < PTXGEN_LAYOUT_FORM_COUNT; i++) {
+        pg_strbuf_fini(&r_or_null->layout[i]);
+    }
     pg_arena_fini(&r_or_null->arena);
     (void)alloc.resize(alloc.user, r_or_null, sizeof *r_or_null, 0);
 }

@@ -41,6 +41,7 @@ struct ptxgen_result {
     pg_strbuf ptx;
     pg_vec_u32 line_of; /* IR line of each PTX line */
     pg_strbuf ir;
+    pg_strbuf layout[PTXGEN_LAYOUT_FORM_COUNT];
     pg_str target;
     pg_entry_facts *entries;
     uint32_t n_entries;

@@ -165,7 +165,7 @@ static run_exit parse_option(cli *c, int argc, char **argv, int *at)
 
 static run_exit find_command(cli *c, const char *name)
 {
-    static const char *const later[] = {"graph", "layout", "sass"};
+    static const char *const later[] = {"graph", "sass"};
     for (int i = 0; i < CLI_COMMAND_COUNT; i++) {
         if (strcmp(name, commands[i].name) == 0) {
             c->command = (cli_command)i;

@@ -70,5 +70,6 @@ run_exit cli_opt(cli *c);
 run_exit cli_check(cli *c);
 run_exit cli_run(cli *c);
 run_exit cli_exec(cli *c);
+run_exit cli_layout(cli *c);
 
 #endif

@@ -177,6 +177,31 @@ PTXGEN_API PTXGEN_CHECKED ptxgen_status ptxgen_interpret(ptxgen_ctx *ctx, ptxgen
                                                          const ptxgen_interpretation *run,
                                                          ptxgen_result **out);
 
+/* ---- layouts -------------------------------------------------------------------------------- */
+
+/* What an encoding is looked at for; zero is the default of every field. */
+typedef struct ptxgen_layout_query {
+    size_t struct_size; /* sizeof(ptxgen_layout_query) as the caller compiled it */
+    ptxgen_str elem;    /* "f16"; empty: f16 */
+    int32_t shape[5];   /* `rank` extents */
+    uint32_t rank;      /* 0: the extents of one step of the encoding */
+    uint32_t n_warps;   /* 0: as many as the encoding says */
+} ptxgen_layout_query;
+
+typedef enum ptxgen_layout_form {
+    PTXGEN_LAYOUT_TABLE = 0, /* text: which thread and register, or which offset, holds what */
+    PTXGEN_LAYOUT_SVG = 1,   /* a picture */
+    PTXGEN_LAYOUT_JSON = 2,  /* one object; docs/layouts.md */
+    PTXGEN_LAYOUT_FORM_COUNT = 3
+} ptxgen_layout_form;
+
+/* Describes the layout that an encoding means: text as in a module, "mma [shape=(16, 8, 16),
+ * warps=(2, 2)]", after definitions "enc #name = ..." where it names others; without an encoding
+ * after them the last definition is meant. `query` may be NULL. *out as in ptxgen_compile. */
+PTXGEN_API PTXGEN_CHECKED ptxgen_status
+ptxgen_describe_layout(ptxgen_ctx *ctx, ptxgen_str text, const ptxgen_layout_query *query_or_null,
+                       ptxgen_result **out);
+
 /* ---- results -------------------------------------------------------------------------------- */
 /* Texts live until ptxgen_result_destroy. Functions accept NULL and give nothing then. */
 
@@ -218,6 +243,8 @@ PTXGEN_API ptxgen_str ptxgen_result_ir(const ptxgen_result *r);
 /* Line of the IR that a line of the PTX text came from, both from 1; 0 where there is none. For
  * messages about the PTX text, such as those of an assembler. */
 PTXGEN_API uint32_t ptxgen_result_source_line(const ptxgen_result *r, uint32_t ptx_line);
+/* Of ptxgen_describe_layout; else empty. */
+PTXGEN_API ptxgen_str ptxgen_result_layout(const ptxgen_result *r, ptxgen_layout_form form);
 /* The module's target, "sm_90a"; empty if it could not be read. */
 PTXGEN_API ptxgen_str ptxgen_result_target(const ptxgen_result *r);
 

@@ -266,6 +266,46 @@ Test(api, memory_may_run_out_in_other_calls, .timeout = 110)
     }
 }
 
+Test(api, describes_layouts)
+{
+    static const char *const texts[] = {
+        ("enc #c = mma [shape=(16, 8, 16), warps=(2, 2)]\nenc #a = dot [operand=0, of=#c]\n"
+         "slice [of=#a, dim=1]"),
+        "wgmma [shape=(64, 96, 16), warps=(4, 1)]", "smem [order=(1, 0), swizzle=64]"};
+    for (size_t i = 0; i < 3; i++) {
+        bool is_done = false;
+        for (size_t k = 1; !is_done; k++) {
+            failing f = {.fail_at = k};
+            const ptxgen_allocator alloc = {&f, resize_failing};
+            ptxgen_ctx *ctx = NULL;
+            ptxgen_result *r = NULL;
+            if (ptxgen_ctx_create(&alloc, &ctx) == PTXGEN_OK) {
+                ptxgen_status status = ptxgen_describe_layout(ctx, text_of(texts[i]), NULL, &r);
+                cr_assert(status == PTXGEN_OK || status == PTXGEN_E_NOMEM);
+                is_done = status == PTXGEN_OK && f.n < k;
+                bool has_text = ptxgen_result_layout(r, PTXGEN_LAYOUT_TABLE).len != 0 &&
+                                ptxgen_result_layout(r, PTXGEN_LAYOUT_SVG).len != 0 &&
+                                ptxgen_result_layout(r, PTXGEN_LAYOUT_JSON).len != 0;
+                cr_assert_eq(has_text, status == PTXGEN_OK);
+                ptxgen_result_destroy(r);
+            }
+            ptxgen_ctx_destroy(ctx);
+            cr_assert_eq(f.live_bytes, 0, "request %zu leaks %zu bytes", k, f.live_bytes);
+        }
+    }
+    ptxgen_ctx *ctx = NULL;
+    ptxgen_result *r = NULL;
+    ptxgen_layout_query q = {.struct_size = 3};
+    cr_assert_eq(ptxgen_ctx_create(NULL, &ctx), PTXGEN_OK);
+    cr_assert_eq(ptxgen_describe_layout(ctx, text_of(texts[1]), &q, &r), PTXGEN_E_MISUSE);
+    ptxgen_result_destroy(r);
+    cr_assert_eq(ptxgen_describe_layout(ctx, text_of(texts[1]), NULL, NULL), PTXGEN_E_MISUSE);
+    cr_assert_eq(ptxgen_describe_layout(NULL, text_of(texts[1]), NULL, &r), PTXGEN_E_MISUSE);
+    cr_assert_null(r);
+    cr_assert_eq(ptxgen_result_layout(NULL, PTXGEN_LAYOUT_SVG).len, 0);
+    ptxgen_ctx_destroy(ctx);
+}
+
 Test(api, same_input_same_bytes)
 {
     char *first = NULL;
