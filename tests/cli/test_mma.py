@@ -91,6 +91,22 @@ def by_fma(transa, transb):
     return text
 
 
+def by_stmatrix(order):
+    """f16 sums to a buffer by stmatrix, whose rows are C's or (order 0, 1) C's columns."""
+    text = kernel("mma", "f16", "f16", 16, False, False, "pad").replace("sm_80", "sm_90")
+    out = f"enc #out = blocked [order={order}, regs={'(1, 8)' if order == '(1, 0)' else '(8, 1)'}, " \
+          f"lanes=(8, 4), warps=(4, 1)]\n" \
+          f"enc #sc = smem [order={order}]\nkernel"
+    c = f"{M}x{N}xf16"
+    text = text.replace("kernel", out, 1)
+    text = text.replace("  cta.sync", f"  %sc = buf.new : buf<smem, {c}, #sc>\n  cta.sync")
+    for op in ("iota", "const", "imul", "iadd", "addptr"):
+        lines = text.split("\n")
+        text = "\n".join(x.replace("#acc", "#out") if f"= {op} " in x and "#acc" in x else x for x in lines)
+    return text.replace("  store %pc, %e", f"  buf.store %sc, %e\n  cta.sync\n"
+                        f"  %o = buf.load %sc : tile<{c}, #out>\n  store %pc, %o")
+
+
 def main():
     failed = 0
     n_loads = 0
@@ -126,6 +142,18 @@ def main():
             if run.returncode != 0:
                 failed += 1
                 print("f32", flags, run.stdout, run.stderr.split("\n")[:4])
+        for order, opcode in (("(1, 0)", "stmatrix.sync.aligned.m8n8.x4.shared"),
+                              ("(0, 1)", "stmatrix.sync.aligned.m8n8.x4.trans.shared")):
+            path = f"{folder}/s.ptir"
+            with open(path, "w", encoding="ascii") as f:
+                f.write(by_stmatrix(order))
+            run = subprocess.run([PTXGEN, "run", path, "--device=cpu", "--verify", "--races"],
+                                 capture_output=True, text=True, check=False)
+            ptx = subprocess.run([PTXGEN, "compile", path], capture_output=True, text=True,
+                                 check=False).stdout
+            if run.returncode != 0 or opcode not in ptx:
+                failed += 1
+                print("stmatrix", order, opcode in ptx, run.stdout, run.stderr.split("\n")[:4])
     print(f"{failed} failed, {n_loads} by ldmatrix")
     return 1 if failed else 0
 
