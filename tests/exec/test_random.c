@@ -28,7 +28,7 @@ static both_result try_seed(uint64_t seed, pg_data *data)
     }
     args[PG_DATA_N] = (both_arg){.elem = PG_I32, .bits = data->args[PG_DATA_N].bits};
     both_case c = {.text = text.ptr,
-                   .passes = seed % 2 == 0 ? "layouts" : "simplify,layouts",
+                   .passes = seed % 2 == 0 ? "layouts,order,pipeline,sync" : "",
                    .args = args,
                    .n_args = PG_DATA_N + 1,
                    .grid = {1, 1, 1}};
