@@ -169,7 +169,7 @@ bool pg_lw_matrix(pg_lw *c, const pg_inst *i, bool is_dry)
             w[n] = pg_lw_reg(word[r / p.per + n]);
         }
         pg_ptx_opnd mem = pg_ptx_addr(&c->b, pg_lw_reg(at.reg - 1), at.imm);
-        pg_ptx_opnd vec = p.n_matrix == 1 ? w[0] : pg_ptx_vec(&c->b, w, p.n_matrix);
+        pg_ptx_opnd vec = pg_ptx_vec(&c->b, w, p.n_matrix); /* {w}, also for one */
         pg_ptx_opnd ops[2] = {is_store ? mem : vec, is_store ? vec : mem};
         pg_lw_emit(c, opcode_of(&p, is_store), 2, ops);
     }
