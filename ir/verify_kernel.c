@@ -2,7 +2,7 @@
 #include "ir/target.h"
 #include "ir/verify.h"
 
-enum { WARP = 32, GROUP = 4, MAX_WARPS = 32, POOL = 65536 };
+enum { WARP = 32, GROUP = 4, MAX_WARPS = 32, POOL = 65536, MAX_COUNTED = 1 << 16 };
 
 #define BIT(id) (UINT64_C(1) << PG_A_##id)
 
@@ -163,9 +163,15 @@ static void check_default(pg_verifier *v, const pg_inst *part, int64_t warps, gr
     g->by_default = part;
 }
 
+/* For sums: a number out of range is an error of its own, and counts as nothing. */
+static int64_t within(int64_t x, int64_t most)
+{
+    return x < 0 || x > most ? 0 : x;
+}
+
 static void check_partition(pg_verifier *v, const pg_inst *part, group *g)
 {
-    int64_t of_kernel = pg_attr_int(&v->k->attrs, PG_A_WARPS, GROUP);
+    int64_t of_kernel = within(pg_attr_int(&v->k->attrs, PG_A_WARPS, GROUP), MAX_COUNTED);
     int64_t warps = pg_attr_int(&part->attrs, PG_A_WARPS, 0);
     int64_t regs = pg_attr_int(&part->attrs, PG_A_REGS, 0);
     bool is_default = pg_attr_has(&part->attrs, PG_A_DEFAULT);
@@ -192,8 +198,9 @@ static void check_partition(pg_verifier *v, const pg_inst *part, group *g)
     if (regs != 0 && (warps % GROUP != 0 || first_warp % GROUP != 0)) {
         pg_verify_error(v, PG_D_REGS_GROUP, part->loc, (long long)warps);
     }
-    g->n_warps += is_default ? 0 : warps;
-    g->pool += regs * warps * WARP;
+    int64_t counted = within(warps, MAX_COUNTED);
+    g->n_warps += is_default ? 0 : counted;
+    g->pool += within(regs, MAX_COUNTED) * counted * WARP;
 }
 
 static void check_group(pg_verifier *v, const pg_inst *first)
