@@ -54,6 +54,9 @@ static pg_el zext64(pg_lw *c, pg_elem from, pg_el a)
 
 static pg_el narrow(pg_lw *c, pg_elem from, pg_elem to, pg_el a)
 {
+    if (a.reg == 0) {
+        return pg_el_imm((int64_t)pg_elem_wrap(to, (uint64_t)a.imm));
+    }
     pg_fact f = pg_lw_fact(c, from, a);
     int64_t lo, hi;
     pg_elem_range(to, &lo, &hi);
