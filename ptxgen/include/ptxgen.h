@@ -205,6 +205,7 @@ ptxgen_describe_layout(ptxgen_ctx *ctx, ptxgen_str text, const ptxgen_layout_que
 /* ---- results -------------------------------------------------------------------------------- */
 /* Texts live until ptxgen_result_destroy. Functions accept NULL and give nothing then. */
 
+/* Only errors make a call fail. */
 typedef enum ptxgen_severity {
     PTXGEN_NOTE = 0,
     PTXGEN_WARNING = 1,
@@ -235,7 +236,9 @@ typedef struct ptxgen_stats {
     uint64_t arena_bytes; /* most memory of module and result at a time */
 } ptxgen_stats;
 
+/* Frees the result and every text of it. NULL is a no-op. */
 PTXGEN_API void ptxgen_result_destroy(ptxgen_result *r_or_null);
+/* What the call that made it returned; MISUSE of NULL. */
 PTXGEN_API ptxgen_status ptxgen_result_status(const ptxgen_result *r);
 /* Empty where the options or an error stopped before it. */
 PTXGEN_API ptxgen_str ptxgen_result_ptx(const ptxgen_result *r);
@@ -260,6 +263,7 @@ PTXGEN_API size_t ptxgen_result_diag_count(const ptxgen_result *r);
 PTXGEN_API size_t ptxgen_result_diag_dropped(const ptxgen_result *r);
 PTXGEN_API ptxgen_diag ptxgen_result_diag(const ptxgen_result *r, size_t index);
 
+/* The passes that ran, in order; past the end a stat without a name. */
 PTXGEN_API size_t ptxgen_result_pass_count(const ptxgen_result *r);
 PTXGEN_API ptxgen_pass_stat ptxgen_result_pass(const ptxgen_result *r, size_t index);
 /* Fills what the caller's struct_size has room for. Errors: MISUSE. */

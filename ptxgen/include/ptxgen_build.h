@@ -66,6 +66,7 @@ PTXGEN_API PTXGEN_CHECKED ptxgen_status ptxgen_module_compile(ptxgen_module *m,
  */
 /* All give id 0 on bad arguments or out of memory; a later operation then reports it. */
 
+/* One number; a pointer into global memory. */
 PTXGEN_API ptxgen_type ptxgen_type_scalar(ptxgen_module *m, ptxgen_elem elem);
 PTXGEN_API ptxgen_type ptxgen_type_ptr(ptxgen_module *m, ptxgen_elem elem);
 /* Register tile; extents are powers of two, rank 1 to 5. */
@@ -80,6 +81,8 @@ PTXGEN_API ptxgen_type ptxgen_type_desc(ptxgen_module *m, ptxgen_elem elem, uint
 /* Shared memory buffer; a leading extent may count slots. */
 PTXGEN_API ptxgen_type ptxgen_type_buf(ptxgen_module *m, ptxgen_elem elem, uint32_t rank,
                                        const int32_t *dims, ptxgen_encoding enc);
+/* Slots with a full and an empty barrier each; single barriers; an accumulator in the matrix
+ * unit. */
 PTXGEN_API ptxgen_type ptxgen_type_ring(ptxgen_module *m, uint32_t n_slots);
 PTXGEN_API ptxgen_type ptxgen_type_bar(ptxgen_module *m, uint32_t n_barriers);
 PTXGEN_API ptxgen_type ptxgen_type_token(ptxgen_module *m);

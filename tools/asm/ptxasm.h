@@ -32,6 +32,7 @@ typedef struct ptxasm_options {
 /* { .opt_level = -1 } and zeros; arch must be set. */
 ptxasm_options ptxasm_options_default(const char *arch);
 
+/* As ptxas says it; only the last two make it fail. */
 typedef enum ptxasm_severity {
     PTXASM_INFO,
     PTXASM_WARNING,

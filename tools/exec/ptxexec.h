@@ -56,10 +56,12 @@ typedef struct ptxexec_allocator {
 } ptxexec_allocator;
 
 PTXEXEC_API uint32_t ptxexec_version(void); /* 100 = 0.1.0 */
+/* "out of memory"; static, never NULL. */
 PTXEXEC_API const char *ptxexec_status_text(ptxexec_status status);
 
 /* ---- modules ------------------------------------------------------------------------------- */
 
+/* Errors refuse a module or a launch, warnings do not, notes say more of the message before. */
 typedef enum ptxexec_severity {
     PTXEXEC_NOTE = 0,
     PTXEXEC_WARNING = 1,
@@ -80,7 +82,9 @@ typedef struct ptxexec_diag {
  * destroyed. `text` is not kept. */
 PTXEXEC_API PTXEXEC_CHECKED ptxexec_status ptxexec_module_load(
     const ptxexec_allocator *alloc_or_null, const char *text, size_t size, ptxexec_module **out);
+/* NULL is a no-op. */
 PTXEXEC_API void ptxexec_module_destroy(ptxexec_module *m_or_null);
+/* What reading the text said, by line; `index` below the count. */
 PTXEXEC_API size_t ptxexec_module_diag_count(const ptxexec_module *m);
 PTXEXEC_API ptxexec_diag ptxexec_module_diag(const ptxexec_module *m, size_t index);
 PTXEXEC_API const char *ptxexec_module_target(const ptxexec_module *m); /* "sm_90a" */
@@ -106,6 +110,7 @@ typedef struct ptxexec_param {
     uint32_t is_array;
 } ptxexec_param;
 
+/* Kernels of the module, in the order of the text. */
 PTXEXEC_API size_t ptxexec_module_entry_count(const ptxexec_module *m);
 /* PTXEXEC_E_MISUSE past the end. */
 PTXEXEC_API PTXEXEC_CHECKED ptxexec_status ptxexec_module_entry(const ptxexec_module *m,
@@ -277,10 +282,12 @@ typedef struct ptxexec_opcode_count {
     uint64_t n_steps, n_lane_instructions;
 } ptxexec_opcode_count;
 
+/* NULL is a no-op. */
 PTXEXEC_API void ptxexec_report_destroy(ptxexec_report *r_or_null);
+/* What the launch returned. */
 PTXEXEC_API ptxexec_status ptxexec_report_status(const ptxexec_report *r);
-PTXEXEC_API size_t
-ptxexec_report_diag_count(const ptxexec_report *r); /* why a launch was refused */
+/* Why a launch was refused, and its warnings; `index` below the count. */
+PTXEXEC_API size_t ptxexec_report_diag_count(const ptxexec_report *r);
 PTXEXEC_API ptxexec_diag ptxexec_report_diag(const ptxexec_report *r, size_t index);
 /* Faults, in the order in which they happened, of the CTA with the least number that had any. */
 PTXEXEC_API size_t ptxexec_report_fault_count(const ptxexec_report *r);
