@@ -8,12 +8,12 @@ Exit status 77 with a reason where ptxas or nvdisasm is missing."""
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from sass import Code, Report, innermost, opcode, tools_or_skip
+
 MOST_OTHERS = 9.0  # per matrix instruction in the main loop; loop_C of the probes has 8.0
 SYNC = {  # operations of the IR: what each becomes, for one that is neither in a group nor a ring
     "cta.sync": r"\bbar\.sync\t0;",
@@ -24,73 +24,6 @@ SYNC = {  # operations of the IR: what each becomes, for one that is neither in 
     "mma.async": r"wgmma\.commit_group",
     "mma.wait": r"wgmma\.wait_group",
 }
-
-
-def find(name, variable):
-    """A tool by environment, the environment file of tools/deps, or PATH."""
-    known = ROOT / ".venv" / "ptxgen-tools.env"
-    places = [os.environ.get(variable, "")]
-    if known.is_file():
-        m = re.search(rf"^export {variable}='([^']*)'", known.read_text(), re.M)
-        places.append(m.group(1) if m else "")
-    places += [shutil.which(name) or "", f"/usr/local/cuda/bin/{name}"]
-    return next((p for p in places if p and os.access(p, os.X_OK)), None)
-
-
-class Report:
-    """Counts checks and says what failed."""
-
-    def __init__(self):
-        self.n_pass = self.n_fail = 0
-
-    def check(self, holds, text):
-        self.n_pass += bool(holds)
-        self.n_fail += not holds
-        print(("ok    " if holds else "FAIL  ") + text)
-
-    def end(self):
-        print(f"{self.n_pass} passed, {self.n_fail} failed")
-        sys.exit(1 if self.n_fail else 0)
-
-
-def instructions(sass):
-    """[(label or None, address, text)] of the listing, in order."""
-    out, label = [], []
-    for line in sass.splitlines():
-        m = re.match(r"^(\.L_\w+):", line)
-        if m:
-            label.append(m.group(1))
-        m = re.match(r"^\s+/\*([0-9a-f]{4,})\*/\s+(.*?)\s*;", line)
-        if m:
-            out.append((tuple(label), int(m.group(1), 16), m.group(2)))
-            label = []
-    return out
-
-
-def loops(code):
-    """(first, last) of every backward branch."""
-    at = {name: k for k, (labels, _, _) in enumerate(code) for name in labels}
-    out = []
-    for k, (_, _, text) in enumerate(code):
-        m = re.search(r"\bBRA\S*.*`\((\.L_\w+)\)", text)
-        if m and at.get(m.group(1), k + 1) <= k:
-            out.append((at[m.group(1)], k))
-    return out
-
-
-def opcode(text):
-    return re.sub(r"^@!?U?P\w+\s+", "", text).split()[0]
-
-
-def innermost(code, wanted):
-    """Shortest loop with an instruction of this kind."""
-    best = None
-    for first, last in loops(code):
-        body = code[first:last + 1]
-        if any(opcode(t).startswith(wanted) for _, _, t in body):
-            if best is None or len(body) < len(best):
-                best = body
-    return best or []
 
 
 def check_ptx(r, ptx, ir):
@@ -104,12 +37,11 @@ def check_ptx(r, ptx, ir):
     r.check(len(re.findall(r"mbarrier\.init", ptx)) == 8, "8 barriers are initialised")
 
 
-def check_sass(r, log, sass):
-    code = instructions(sass)
+def check_sass(r, built):
+    code = built.code
     text = "\n".join(t for _, _, t in code)
-    r.check(not re.search(r"\(C\d+\)", log), "ptxas has nothing to say (no C75xx)")
-    m = re.search(r"(\d+) bytes spill stores, (\d+) bytes spill loads", log)
-    r.check(m and m.group(1) == m.group(2) == "0", "no spill")
+    r.check(not re.search(r"\(C\d+\)", built.log), "ptxas has nothing to say (no C75xx)")
+    r.check(built.spill == 0, "no spill")
     r.check("USETMAXREG.TRY_ALLOC" in text and "USETMAXREG.DEALLOC" in text,
             "both roles change their registers")
     copy = innermost(code, "UTMALDG")
@@ -129,23 +61,16 @@ def check_sass(r, log, sass):
 def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
-    ptxas, nvdisasm = find("ptxas", "PTXGEN_PTXAS"), find("nvdisasm", "PTXGEN_NVDISASM")
-    if not ptxas or not nvdisasm:
-        print("skipped: no " + " and no ".join(
-            n for n, p in (("ptxas", ptxas), ("nvdisasm", nvdisasm)) if not p))
-        sys.exit(77)
+    tools = tools_or_skip()
     r = Report()
     with tempfile.TemporaryDirectory() as tmp:
-        ptx, cubin = os.path.join(tmp, "gemm.ptx"), os.path.join(tmp, "gemm.cubin")
+        ptx = os.path.join(tmp, "gemm.ptx")
         subprocess.run([sys.argv[1], "compile", sys.argv[2], "-o", ptx], check=True)
-        asm = subprocess.run([ptxas, "-arch=sm_90a", "-v", ptx, "-o", cubin],
-                             capture_output=True, text=True, check=False)
-        r.check(asm.returncode == 0, "ptxas accepts it" if asm.returncode == 0 else asm.stderr)
+        built = Code(ptx, "sm_90a", tools, tmp)
+        r.check(not built.failed, built.failed or "ptxas accepts it")
         check_ptx(r, pathlib.Path(ptx).read_text(), pathlib.Path(sys.argv[2]).read_text())
-        if asm.returncode == 0:
-            sass = subprocess.run([nvdisasm, "-c", cubin], capture_output=True, text=True,
-                                  check=True).stdout
-            check_sass(r, asm.stderr, sass)
+        if not built.failed:
+            check_sass(r, built)
     r.end()
 
 

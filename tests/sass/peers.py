@@ -1,0 +1,207 @@
+#!/usr/bin/env python3
+"""Machine code of our kernels beside Triton's of the same tile, both through the same ptxas.
+
+usage: peers.py PTXGEN [--install] [--keep FOLDER]
+
+Triton is looked for in .venv-peers/ beside the sources; --install, or PTXGEN_TEST_LONG as `tools/test
+--all` sets it, puts it there first (PyPI, 1.1 GB, fixed version). Without it the script says so and ends
+with 77. Neither compiler needs a GPU.
+Prints one table for each GEMM and one for the other kernels; the figures are counts of
+instructions, so the same on every machine with that ptxas. Ends with 1 where we are worse than Triton in a
+column that is judged and that REASONS does not name."""
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+from sass import ROOT, Code, kinds, ptxas_version, tools_or_skip, widths, words
+
+TRITON = "3.9.0"
+VENV = pathlib.Path(os.environ.get("PTXGEN_PEERS_VENV") or ROOT / ".venv-peers")
+
+# Architecture, warps, stages, tile.
+GEMMS = [(sm, w, s, (128, n, 32)) for n, w in ((128, 4), (256, 8)) for s in (3, 4) for sm in (80,)]
+ROWS = [("add", {"BLOCK": 1024}, []),
+        ("softmax", {"BLOCK": 1024}, ["div=8"]),
+        ("layernorm", {"BLOCK": 1024}, ["div=8"])]
+
+# (name, what it counts): how the number comes from a Gemm; at most Triton's where it is judged.
+COLUMNS = [
+    ("registers", True), ("spilled bytes", True), ("shared memory", False),
+    ("loop / HMMA", True), ("LDSM / HMMA", True), ("HMMA / k-block", True),
+    ("LDGSTS / k-block", True), ("BAR / k-block", True), ("waits / k-block", True),
+    ("integer, move, compare, uniform", True), ("  integer", False), ("  compare", False),
+    ("  move", False), ("  uniform", False), ("before the loop", True), ("after the loop", True),
+    ("all instructions", True), ("ptxas ms", False),
+]
+
+# Where we are above Triton and stay so for now: (column, tile_n, stages or None) -> why.
+REASONS = {
+    ("shared memory", None, None): "a slot more: Triton holds one buffer less than stages, and waits for it with a "
+                                   "second barrier in each k-block",
+}
+
+
+def gemm_jobs():
+    for sm, warps, stages, tile in GEMMS:
+        values = dict(zip(("TM", "TN", "TK"), tile))
+        base = f"gemm_{tile[1]}_{stages}"
+        for masked in (False, True):
+            yield {"name": f"{base}_{'masked' if masked else 'wrapped'}", "kernel": "gemm", "arch": sm,
+                   "warps": warps, "stages": stages, "values": {**values, "MASKED": masked}}
+
+
+def row_jobs():
+    for kernel, values, _ in ROWS:
+        yield {"name": kernel, "kernel": kernel, "arch": 80, "warps": 4, "stages": 3, "values": values}
+
+
+def install():
+    """Triton into its own folder; what pip said where it cannot be had."""
+    steps = [[sys.executable, "-m", "venv", str(VENV)],
+             [str(VENV / "bin" / "python"), "-m", "pip", "install", "-q", "--disable-pip-version-check",
+              f"triton=={TRITON}"]]
+    for step in steps:
+        done = subprocess.run(step, capture_output=True, text=True, check=False)
+        if done.returncode:
+            return (done.stderr or done.stdout).strip().splitlines()[-1:]
+    return None
+
+
+def triton_python(wanted):
+    python = VENV / "bin" / "python"
+    says = install() if wanted and not python.exists() else None
+    version = "import triton; print(triton.__version__)"
+    got = python.exists() and subprocess.run([str(python), "-c", version], capture_output=True,
+                                             text=True, check=False).stdout.strip()
+    if got != TRITON:
+        print(f"skipped: no Triton {TRITON} in {VENV.name}/ " + (f"({says})" if says else
+              "(peers.py PTXGEN --install puts it there)"))
+        sys.exit(77)
+    return str(python)
+
+
+def compile_peers(python, folder):
+    """{name: (ms, bytes of shared memory)}; the PTX lies in the folder."""
+    jobs = "".join(json.dumps(j) + "\n" for j in [*gemm_jobs(), *row_jobs()])
+    script = pathlib.Path(__file__).with_name("triton_kernels.py")
+    done = subprocess.run([python, str(script), folder], input=jobs, capture_output=True, text=True,
+                          check=False)
+    if done.returncode:
+        print(done.stderr)
+        sys.exit("Triton failed")
+    return {name: (float(ms), int(smem)) for name, ms, smem in
+            (line.split() for line in done.stdout.splitlines())}
+
+
+def ours(ptxgen, kernel, sets, folder, name):
+    """(PTX file, bytes of shared memory) of a kernel of the library."""
+    out = os.path.join(folder, f"ptxgen_{name}.ptx")
+    command = [ptxgen, "kernel", kernel, "--arch=sm_80"] + [f"--set={s}" for s in sets]
+    subprocess.run(command + ["-o", out], check=True)
+    text = subprocess.run(command + ["--emit=manifest"], check=True, capture_output=True, text=True).stdout
+    smem = json.loads(text)["smem"]
+    return out, int(smem) if str(smem).isdigit() else 0
+
+
+def gemm_figures(code, smem):
+    """The columns. A turn of the loop is a k-block, which the caller checks against the tile."""
+    before, loop, after = code.parts("HMMA")
+    w, k = words(loop), kinds(loop)
+    n = max(w["HMMA"], 1)
+    groups = [k[g] for g in ("integer", "compare", "move", "uniform")]
+    return dict(zip((c for c, _ in COLUMNS), (
+        code.registers, code.spill, smem, len(loop) / n, w["LDSM"] / n, w["HMMA"],
+        w["LDGSTS"], w["BAR"], k["wait"], sum(groups), *groups, len(before), len(after), len(code.code),
+        code.ptxas_ms)))
+
+
+def text_of(x):
+    return f"{x:.2f}" if isinstance(x, float) else str(x)
+
+
+def reason(column, tile_n, stages):
+    return next((why for (c, t, s), why in REASONS.items()
+                 if c == column and t in (None, tile_n) and s in (None, stages)), None)
+
+
+def gemm_table(title, mine, masked, wrapped, key):
+    """Prints one table; the columns where we are worse and have no reason."""
+    print(f"\n{title}\n{'':34}{'ptxgen':>10}{'Triton':>10}{'ratio':>8}{'wrapped':>10}")
+    bad, notes = [], []
+    for column, judged in COLUMNS:
+        a, b = mine[column], masked[column]
+        ratio = f"{a / b:.2f}" if b else "-"
+        mark = ""
+        if judged and a > b:
+            why = reason(column, *key)
+            mark = " (why: below)" if why else " WORSE"
+            notes += [f"  {column.strip()}: {why}"] if why else []
+            bad += [] if why else [column]
+        print(f"{column:34}{text_of(a):>10}{text_of(b):>10}{ratio:>8}{text_of(wrapped[column]):>10}{mark}")
+    print("\n".join(notes), end="\n" if notes else "")
+    return bad
+
+
+def gemms(ptxgen, tools, folder, peers):
+    bad = []
+    for sm, warps, stages, tile in GEMMS:
+        name = f"gemm_{tile[1]}_{stages}"
+        sets = [f"tile_m={tile[0]}", f"tile_n={tile[1]}", f"tile_k={tile[2]}", f"warps={warps}",
+                f"stages={stages}", "align=8"]
+        ptx, smem = ours(ptxgen, "gemm", sets, folder, name)
+        figures = [gemm_figures(Code(ptx, f"sm_{sm}", tools, folder), smem)]
+        for kind in ("masked", "wrapped"):
+            path = os.path.join(folder, f"{name}_{kind}.ptx")
+            figures.append(gemm_figures(Code(path, f"sm_{sm}", tools, folder), peers[f"{name}_{kind}"][1]))
+        per_block = tile[0] * tile[1] * tile[2] // (16 * 8 * 16) // warps
+        if any(f["HMMA / k-block"] != per_block for f in figures):
+            bad.append(f"{name}: a loop is not one k-block ({per_block} HMMA a warp)")
+        title = f"gemm {tile[0]}x{tile[1]}x{tile[2]} f16, sm_{sm}, {warps} warps, {stages} stages"
+        bad += [f"{name}: {c}" for c in gemm_table(title, *figures, (tile[1], stages))]
+    return bad
+
+
+def rows(ptxgen, tools, folder):
+    print(f"\n{'other kernels, sm_80, f16':34}{'':>10}{'regs':>6}{'instr':>7}{'float':>7}{'special':>8}"
+          f"{'integer':>8}{'loads by bits':>20}{'stores':>12}")
+    bad = []
+    for kernel, _, sets in ROWS:
+        ptx, _ = ours(ptxgen, kernel, sets, folder, kernel)
+        for who, path in (("ptxgen", ptx), ("Triton", os.path.join(folder, f"{kernel}.ptx"))):
+            c = Code(path, "sm_80", tools, folder)
+            k = kinds(c.code)
+            wide = [" ".join(f"{n}x{bits}" for bits, n in sorted(widths(c.code, op).items()))
+                    for op in ("LDG", "STG")]
+            bad += [f"{kernel}: spills"] if who == "ptxgen" and c.spill else []
+            print(f"{kernel:34}{who:>10}{c.registers:>6}{len(c.code):>7}{k['float']:>7}{k['special']:>8}"
+                  f"{k['integer'] + k['uniform']:>8}{wide[0]:>20}{wide[1]:>12}")
+    return bad
+
+
+def main():
+    args = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1])
+    args.add_argument("ptxgen")
+    args.add_argument("--install", action="store_true")
+    args.add_argument("--keep", metavar="FOLDER")
+    args = args.parse_args()
+    tools = tools_or_skip()
+    python = triton_python(args.install or "PTXGEN_TEST_LONG" in os.environ)
+    with tempfile.TemporaryDirectory() as tmp:
+        folder = args.keep or tmp
+        os.makedirs(folder, exist_ok=True)
+        peers = compile_peers(python, folder)
+        print(f"ptxas {ptxas_version(tools[0])}, Triton {TRITON}. The column Triton masks rows, columns and k, as "
+              "ptxgen does; wrapped\nmasks k only and lets rows and columns wrap around.")
+        bad = gemms(args.ptxgen, tools, folder, peers) + rows(args.ptxgen, tools, folder)
+    print("\n" + ("worse without a reason: " + "; ".join(bad) if bad else
+                  "at or below Triton in every column that is judged, or with a reason"))
+    print(f"{0 if bad else 1} passed, {len(bad)} failed")
+    sys.exit(1 if bad else 0)
+
+
+if __name__ == "__main__":
+    main()
