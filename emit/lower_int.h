@@ -14,6 +14,7 @@
 #define PG_EMIT_LOWER_INT_H
 
 #include "emit/lower.h"
+#include "ir/convert.h"
 #include "ir/elem.h"
 #include "ir/interp.h"
 #include "ir/layout.h"
@@ -291,10 +292,10 @@ void pg_lw_prepare_buf(pg_lw *c, const pg_inst *i);
  * outside of loops serves inside. */
 typedef struct pg_smem_map {
     pg_layout buf;
-    uint32_t size; /* bytes of an element */
-    bool is_swizzled;
+    uint32_t size;  /* bytes of an element */
+    bool is_xor;    /* the memory is linear: offsets of bits combine by exclusive or */
     uint32_t n;     /* bits of the thread's number */
-    uint32_t v[32]; /* bytes that each adds, swizzled: XORs */
+    uint32_t v[32]; /* bytes that each adds, or XORs */
 } pg_smem_map;
 /* For a tile's elements; false: the layouts do not fit together. */
 bool pg_lw_smem_map(pg_lw *c, pg_val buf, const pg_lw_layout *tile, pg_smem_map *out);
@@ -305,9 +306,16 @@ uint32_t pg_lw_smem_offset(const pg_smem_map *m, const uint32_t *at);
 pg_el pg_lw_smem_at(pg_lw *c, const pg_smem_map *m, const pg_lv *buf_or_null, uint32_t own);
 /* ---- lower_matrix.c
  * -------------------------------------------------------------------------------------- */
-/* ldmatrix and stmatrix: true if buf.load or buf.store `i` was emitted by them; with is_dry only
+/* ldmatrix and stmatrix: emits buf.load or buf.store `i` by the move found for it; with is_dry only
  * what does not depend on the slot, for the place outside of loops. */
-bool pg_lw_matrix(pg_lw *c, const pg_inst *i, bool is_dry);
+void pg_lw_matrix(pg_lw *c, const pg_inst *i, const pg_lw_layout *l, pg_smem_map m,
+                  const pg_bank_move *move, bool is_dry);
+/* Register of number j, if those of an access count fastest. */
+uint32_t pg_lw_access_reg(const pg_bank_access *a, uint32_t n_bits, uint32_t j);
+/* ---- lower_shuffle.c: a copy within a warp
+ * --------------------------------------------------------------- */
+void pg_lw_shuffle(pg_lw *c, const pg_inst *i, const pg_shuffle *s);
+void pg_lw_movmatrix(pg_lw *c, const pg_inst *i, const pg_convert_plan *plan);
 /* ---- lower_sync.c: address of a barrier of a ring or array
  * --------------------------------------------- */
 pg_ptx_opnd pg_lw_bar_addr(pg_lw *c, const pg_lv *bar, int64_t side, pg_el slot);

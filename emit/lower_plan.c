@@ -70,7 +70,7 @@ static pg_status measure(const pg_kernel *k, const pg_inst *i, pg_diags *diags, 
     if (error != PG_LAYOUT_OK) {
         return pg_diag_add(diags, PG_D_LOWER_LAYOUT, i->loc, pg_layout_error_text(error));
     }
-    uint32_t bits = pg_elem_infos[t->elem].bits;
+    uint32_t bits = t->is_ptr ? 64 : pg_elem_infos[t->elem].bits;
     uint64_t bytes = (uint64_t)pg_layout_size(&l, PG_LIN_OFFSET) * (bits < 8 ? 1 : bits / 8);
     uint32_t swizzle = pg_enc_get(types, t->enc)->swizzle;
     uint64_t asked = (uint64_t)pg_attr_int(&i->attrs, PG_A_ALIGN, 16);

@@ -18,19 +18,35 @@ uint32_t pg_lw_smem_offset(const pg_smem_map *m, const uint32_t *at)
     return pg_layout_find(&m->buf, at, index) ? index[PG_LIN_OFFSET] * m->size : 0;
 }
 
+/* Sums of vectors are exclusive ors where none has a bit of another. */
+static bool is_disjoint(const pg_layout *l)
+{
+    uint32_t all = 0;
+    for (uint32_t d = 0; d < PG_LIN_DIM_COUNT; d++) {
+        for (uint32_t b = 0; b < l->n_bits[d]; b++) {
+            if ((all & l->basis[d][b]) != 0) {
+                return false;
+            }
+            all |= l->basis[d][b];
+        }
+    }
+    return true;
+}
+
 bool pg_lw_smem_map(pg_lw *c, pg_val buf, const pg_lw_layout *tile, pg_smem_map *out)
 {
     const pg_type_info *t = pg_val_info(c->k, buf);
-    *out = (pg_smem_map){.is_swizzled = pg_enc_get(c->types, t->enc)->swizzle != 0};
+    *out = (pg_smem_map){0};
     pg_layout_error error = pg_layout_of_buf(c->types, pg_val_type(c->k, buf), &out->buf);
     if (tile == NULL || error != PG_LAYOUT_OK) {
         return false;
     }
     const pg_layout *l = &tile->l;
-    if (l->rank != out->buf.rank || l->rank != t->rank) {
+    out->is_xor = out->buf.n_outer == 0;
+    if (l->rank != out->buf.rank || l->rank != t->rank || (!out->is_xor && !is_disjoint(l))) {
         return false;
     }
-    uint32_t bits = pg_elem_infos[t->elem].bits;
+    uint32_t bits = t->is_ptr ? 64 : pg_elem_infos[t->elem].bits;
     out->size = bits < 8 ? 1 : bits / 8;
     uint32_t n_lane = l->n_bits[PG_LIN_LANE];
     uint32_t n_warp = l->n_bits[PG_LIN_WARP];
@@ -42,8 +58,8 @@ bool pg_lw_smem_map(pg_lw *c, pg_val buf, const pg_lw_layout *tile, pg_smem_map 
         pg_layout_at(l, index, at);
         out->v[b < n_lane ? b : 5 + b - n_lane] = pg_lw_smem_offset(out, at);
     }
-    for (uint32_t j = 0; j < l->n_outer; j++) {
-        if (l->outer[j].in_dim != PG_LIN_REG) {
+    for (uint32_t j = 0; j < l->n_outer; j++) { /* warps that are replicas lie nowhere else */
+        if (l->outer[j].in_dim != PG_LIN_REG && l->outer[j].stride != 0) {
             return false;
         }
     }
@@ -53,8 +69,8 @@ bool pg_lw_smem_map(pg_lw *c, pg_val buf, const pg_lw_layout *tile, pg_smem_map 
 pg_el pg_lw_smem_at(pg_lw *c, const pg_smem_map *m, const pg_lv *buf, uint32_t own)
 {
     uint32_t mask = 0;
-    pg_el at = pg_lw_thread_sum(c, m->v, m->n, m->is_swizzled, &mask);
-    uint32_t both = m->is_swizzled ? own & mask : 0;
+    pg_el at = pg_lw_thread_sum(c, m->v, m->n, m->is_xor, &mask);
+    uint32_t both = m->is_xor ? own & mask : 0;
     if (both != 0) { /* bits of both: XORed where they meet, added where not */
         pg_fact f = pg_lw_fact(c, PG_I32, at);
         uint32_t meet =
@@ -76,67 +92,122 @@ pg_el pg_lw_smem_at(pg_lw *c, const pg_smem_map *m, const pg_lv *buf, uint32_t o
 /* ---- copies between registers and buffers
  * -------------------------------------------------------- */
 
+/* What moves the elements, and where they lie. */
+typedef struct way {
+    const pg_lw_layout *l;
+    pg_smem_map m;
+    pg_bank_move move;
+} way;
+
+static bool find_way(pg_lw *c, const pg_inst *i, pg_val tile, way *out)
+{
+    const pg_type_info *t = pg_val_info(c->k, tile);
+    uint32_t bits = t->is_ptr ? 64 : pg_elem_infos[t->elem].bits;
+    out->l = pg_lw_layout_of(c, i, pg_val_type(c->k, tile));
+    if (!pg_lw_smem_map(c, i->in[i->op == PG_OP_ASYNC_GET ? 1 : 0], out->l, &out->m)) {
+        return false;
+    }
+    out->move = (pg_bank_move){.kind = PG_MOVE_PLAIN};
+    return i->op == PG_OP_ASYNC_GET ||
+           pg_bank_move_choose(&out->l->l, &out->m.buf, bits < 8 ? 8 : bits,
+                               i->op == PG_OP_BUF_STORE, pg_convert_flags(c->target->sm),
+                               &out->move) == PG_LAYOUT_OK;
+}
+
 void pg_lw_prepare_buf(pg_lw *c, const pg_inst *i)
 {
-    bool is_get = i->op == PG_OP_ASYNC_GET;
-    pg_val tile = i->op == PG_OP_BUF_LOAD ? i->out[0] : i->in[is_get ? 0 : 1];
-    if (!is_get && pg_lw_matrix(c, i, true)) {
+    way w;
+    if (!find_way(c, i,
+                  i->op == PG_OP_BUF_LOAD ? i->out[0] : i->in[i->op == PG_OP_BUF_STORE ? 1 : 0],
+                  &w)) {
         return;
     }
-    const pg_lw_layout *l = pg_lw_layout_of(c, i, pg_val_type(c->k, tile));
-    pg_smem_map m;
-    if (!pg_lw_smem_map(c, i->in[is_get ? 1 : 0], l, &m)) {
+    if (w.move.kind != PG_MOVE_PLAIN) {
+        pg_lw_matrix(c, i, w.l, w.m, &w.move, true);
         return;
     }
-    for (uint32_t r = 0; r < l->n_regs && !pg_lw_failed(c); r++) {
-        pg_lw_smem_at(c, &m, NULL, pg_lw_smem_offset(&m, pg_lw_coord(l, r)));
+    for (uint32_t r = 0; r < w.l->n_regs && !pg_lw_failed(c); r++) {
+        pg_lw_smem_at(c, &w.m, NULL, pg_lw_smem_offset(&w.m, pg_lw_coord(w.l, r)));
     }
 }
 
-static void transfer(pg_lw *c, const pg_inst *i, pg_val tile, pg_el *val)
+uint32_t pg_lw_access_reg(const pg_bank_access *a, uint32_t n_bits, uint32_t j)
+{
+    uint32_t reg = 0, used = 0, from = a->n_log2;
+    for (uint32_t b = 0; b < a->n_log2; b++) {
+        used |= 1u << a->reg_bits[b];
+        reg |= (j >> b & 1) << a->reg_bits[b];
+    }
+    for (uint32_t b = 0; b < n_bits; b++) {
+        if ((used >> b & 1) == 0) {
+            reg |= (j >> from++ & 1) << b;
+        }
+    }
+    return reg;
+}
+
+/* Registers in an order in which those of an access stand together. */
+static void transfer(pg_lw *c, const pg_inst *i, const way *w, pg_elem elem, pg_el *val)
 {
     const pg_lv *buf = pg_lw_in(c, i, 0);
-    const pg_lw_layout *l = pg_lw_layout_of(c, i, pg_val_type(c->k, tile));
-    pg_smem_map m;
-    if (buf->obj == NULL || !pg_lw_smem_map(c, i->in[0], l, &m)) {
-        pg_lw_refuse(c, i, "these layouts");
+    const pg_lw_layout *l = w->l;
+    bool is_store = i->op == PG_OP_BUF_STORE, is_pow2 = pg_is_pow2(l->n_regs);
+    uint32_t n_bits = is_pow2 ? pg_log2(l->n_regs) : 0;
+    pg_el *addr = PG_NEWS(&c->scratch, pg_el, l->n_regs);
+    pg_el *part = PG_NEWS(&c->scratch, pg_el, l->n_regs);
+    if (addr == NULL || part == NULL || val == NULL || buf->obj == NULL) {
         return;
     }
-    pg_el *addr = PG_NEWS(&c->scratch, pg_el, l->n_regs);
-    for (uint32_t r = 0; addr != NULL && r < l->n_regs; r++) {
-        addr[r] = pg_lw_smem_at(c, &m, buf, pg_lw_smem_offset(&m, pg_lw_coord(l, r)));
-    }
-    bool is_store = i->op == PG_OP_BUF_STORE;
     pg_access a = {.is_store = is_store,
                    .is_shared = true,
                    .cache = -1,
-                   .elem = pg_lw_elem(pg_val_info(c->k, tile)),
+                   .elem = elem,
                    .n = l->n_regs,
                    .addr = addr,
                    .guard = is_store ? pg_lw_replica_guard(c, l) : pg_el_imm(1),
-                   .val = val,
-                   .free_reg = l->free_reg};
-    if (a.addr != NULL && a.val != NULL) {
-        pg_lw_access(c, &a);
+                   .val = part,
+                   .free_reg = is_pow2 ? 0 : l->free_reg};
+    for (uint32_t j = 0; j < l->n_regs; j++) {
+        uint32_t r = is_pow2 ? pg_lw_access_reg(&w->move.access, n_bits, j) : j;
+        addr[j] = pg_lw_smem_at(c, &w->m, buf, pg_lw_smem_offset(&w->m, pg_lw_coord(l, r)));
+        part[j] = is_store ? val[r] : part[j];
+        a.free_reg |= is_pow2 && pg_is_pow2(j) && (r & l->free_reg) != 0 ? j : 0;
+    }
+    pg_lw_access(c, &a);
+    for (uint32_t j = 0; j < l->n_regs && !is_store; j++) {
+        val[is_pow2 ? pg_lw_access_reg(&w->move.access, n_bits, j) : j] = part[j];
     }
 }
 
 LOWER(BUF_LOAD)
 {
-    if (pg_lw_matrix(c, i, false)) {
+    way w;
+    pg_elem elem = pg_lw_elem(pg_val_info(c->k, i->out[0]));
+    bool is_found = find_way(c, i, i->out[0], &w);
+    if (is_found && w.move.kind != PG_MOVE_PLAIN) {
+        pg_lw_matrix(c, i, w.l, w.m, &w.move, false);
         return;
     }
-    uint32_t n = pg_lw_count(c, i, pg_val_type(c->k, i->out[0]));
-    transfer(c, i, i->out[0], pg_lw_result(c, i, 0, n));
+    pg_el *val = pg_lw_result(c, i, 0, pg_lw_count(c, i, pg_val_type(c->k, i->out[0])));
+    if (is_found) {
+        transfer(c, i, &w, elem, val);
+    } else {
+        pg_lw_refuse(c, i, "these layouts");
+    }
 }
 
 LOWER(BUF_STORE)
 {
-    if (pg_lw_matrix(c, i, false)) {
-        return;
-    }
-    const pg_lv *lv = pg_lw_in(c, i, 1);
-    if (lv->n != 0) {
-        transfer(c, i, i->in[1], pg_arena_copy(&c->scratch, lv->el, lv->n * sizeof *lv->el));
+    way w;
+    bool is_found = find_way(c, i, i->in[1], &w);
+    if (!is_found) {
+        pg_lw_refuse(c, i, "these layouts");
+    } else if (w.move.kind != PG_MOVE_PLAIN) {
+        pg_lw_matrix(c, i, w.l, w.m, &w.move, false);
+    } else {
+        const pg_lv *lv = pg_lw_in(c, i, 1);
+        if (lv->n == w.l->n_regs) {
+            transfer(c, i, &w, pg_lw_elem(pg_val_info(c->k, i->in[1])), lv->el);
+        }
     }
 }

@@ -83,181 +83,18 @@ uint32_t pg_convert_source_reg(const pg_convert_plan *plan, uint32_t reg)
     return out[PG_LIN_REG];
 }
 
-/* ---- one side of a way through shared memory ------------------------------------------------- */
+/* ---- memory layouts to choose from ----------------------------------------------------------- */
 
-static uint32_t n_log2(uint32_t x)
+static uint32_t log2_of(uint32_t x)
 {
     return x <= 1 ? 0 : pg_log2(x);
 }
-
-static uint32_t move_cost(const pg_move *m)
-{
-    return m->banks.n_accesses + m->banks.n_wavefronts;
-}
-
-/* The vectors by which the rows of one 8x8 matrix differ, and the register bits of one 32-bit
- * register; false where the layout has too few. */
-static bool matrix_rows(const pg_layout *l, pg_move_kind kind, const pg_access *access,
-                        pg_phase_rows *rows)
-{
-    const uint32_t *lane = l->basis[PG_LIN_LANE];
-    rows->n = 3;
-    if (kind == PG_MOVE_MATRIX) {
-        memcpy(rows->vec, lane + 2, 3 * sizeof *lane);
-        return true;
-    }
-    rows->vec[0] = l->basis[PG_LIN_REG][access->reg_bits[0]];
-    rows->vec[1] = lane[0];
-    rows->vec[2] = lane[1];
-    return access->n_log2 == 1;
-}
-
-/* Register bits of one 32-bit register of a matrix: those with the vectors given, or, transposed,
- * the first that is no replica. */
-static bool matrix_access(const pg_layout *l, pg_move_kind kind, uint32_t elem_bits,
-                          const uint32_t *vec, pg_access *out)
-{
-    uint32_t n = n_log2(32 / elem_bits);
-    memset(out, 0, sizeof *out);
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t b = 0;
-        while (b < l->n_bits[PG_LIN_REG] &&
-               (kind == PG_MOVE_MATRIX ? l->basis[PG_LIN_REG][b] != vec[i]
-                                       : l->basis[PG_LIN_REG][b] == 0)) {
-            b++;
-        }
-        if (b == l->n_bits[PG_LIN_REG]) {
-            return false;
-        }
-        out->reg_bits[out->n_log2++] = (uint8_t)b;
-    }
-    return true;
-}
-
-/* The vectors of a row of 16 bytes that a matrix instruction of this kind reads; their number, 0 if
- * it cannot. */
-static uint32_t matrix_vecs(const pg_layout *l, pg_move_kind kind, uint32_t elem_bits,
-                            uint32_t vec[4])
-{
-    const uint32_t *lane = l->basis[PG_LIN_LANE];
-    uint32_t n = 0;
-    if (l->n_outer != 0 || l->n_bits[PG_LIN_LANE] != LANE_BITS || elem_bits > 32) {
-        return 0;
-    }
-    if (kind == PG_MOVE_MATRIX_TRANS) {
-        memcpy(vec, lane + 2, 3 * sizeof *lane);
-        return elem_bits == 16 && vec[0] != 0 && vec[1] != 0 && vec[2] != 0 ? 3 : 0;
-    }
-    for (uint32_t b = 0; b < l->n_bits[PG_LIN_REG] && n < n_log2(32 / elem_bits); b++) {
-        if (l->basis[PG_LIN_REG][b] != 0) {
-            vec[n++] = l->basis[PG_LIN_REG][b];
-        }
-    }
-    vec[n] = lane[0];
-    vec[n + 1] = lane[1];
-    return n == n_log2(32 / elem_bits) && lane[0] != 0 && lane[1] != 0 ? n + 2 : 0;
-}
-
-static bool is_matrix_bit(const pg_access *a, uint32_t b)
-{
-    for (uint32_t i = 0; i < a->n_log2; i++) {
-        if (a->reg_bits[i] == b) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Everything but the row itself must leave its 16 bytes in place. */
-static bool rows_are_aligned(const pg_layout *l, const pg_layout *mem, const uint32_t *vec,
-                             uint32_t n)
-{
-    for (uint32_t d = 0; d < PG_LIN_DIM_COUNT; d++) {
-        for (uint32_t b = 0; b < l->n_bits[d]; b++) {
-            uint32_t index[PG_LIN_DIM_COUNT] = {0}, coord[PG_MAX_RANK] = {0};
-            uint32_t found[PG_LIN_DIM_COUNT] = {0};
-            bool is_row = false;
-            for (uint32_t i = 0; i < n; i++) {
-                is_row = is_row || l->basis[d][b] == vec[i];
-            }
-            index[d] = 1u << b;
-            pg_layout_at(l, index, coord);
-            if (!is_row &&
-                (!pg_layout_find(mem, coord, found) || found[PG_LIN_OFFSET] % (1u << n) != 0)) {
-                return false;
-            }
-        }
-    }
-    return true;
-}
-
-/* Division of the memory's layout by the tile of a matrix instruction: its rows are the lowest
- * offset bits. */
-static bool matrix_move(const pg_layout *l, const pg_layout *mem, pg_move_kind kind,
-                        uint32_t elem_bits, pg_move *out)
-{
-    uint32_t vec[4] = {0}, row_bits = n_log2(128 / elem_bits), n_rest = 0;
-    pg_phase_rows rows = {0};
-    memset(out, 0, sizeof *out);
-    out->kind = kind;
-    if (mem->n_outer != 0 || mem->n_bits[PG_LIN_OFFSET] < row_bits) {
-        return false;
-    }
-    uint32_t n = matrix_vecs(l, kind, elem_bits, vec);
-    /* Registers may be in another order than the first of them. */
-    for (uint32_t i = 0; i < n; i++) {
-        bool is_reg = kind == PG_MOVE_MATRIX && i + 2 < n;
-        if (is_reg) {
-            vec[i] = mem->basis[PG_LIN_OFFSET][i];
-        }
-        if (vec[i] != mem->basis[PG_LIN_OFFSET][i]) {
-            return false;
-        }
-    }
-    if (n != row_bits || !matrix_access(l, kind, elem_bits, vec, &out->access) ||
-        !matrix_rows(l, kind, &out->access, &rows) || !rows_are_aligned(l, mem, vec, n)) {
-        return false;
-    }
-    for (uint32_t b = 0; b < l->n_bits[PG_LIN_REG]; b++) {
-        if (l->basis[PG_LIN_REG][b] != 0 && !is_matrix_bit(&out->access, b)) {
-            if (n_rest < 2) {
-                out->matrix_bits[out->n_matrices_log2++] = (uint8_t)b;
-            }
-            n_rest++;
-        }
-    }
-    out->banks.n_phases = 1u << n_rest;
-    out->banks.n_accesses = out->banks.n_phases >> out->n_matrices_log2;
-    out->banks.n_wavefronts =
-        out->banks.n_phases * pg_phase_wavefronts(mem, elem_bits, &rows, row_bits);
-    return true;
-}
-
-static pg_layout_error choose_move(const pg_layout *l, const pg_layout *mem, uint32_t elem_bits,
-                                   bool may_use_matrix, pg_move *out)
-{
-    memset(out, 0, sizeof *out);
-    out->kind = PG_MOVE_PLAIN;
-    pg_layout_error error = pg_layout_common_access(l, mem, elem_bits, 16, &out->access);
-    if (error == PG_LAYOUT_OK) {
-        error = pg_layout_banks(l, mem, elem_bits, &out->access, &out->banks);
-    }
-    for (pg_move_kind k = PG_MOVE_MATRIX; may_use_matrix && k <= PG_MOVE_MATRIX_TRANS; k++) {
-        pg_move m;
-        if (matrix_move(l, mem, k, elem_bits, &m) && move_cost(&m) < move_cost(out)) {
-            *out = m;
-        }
-    }
-    return error;
-}
-
-/* ---- memory layouts to choose from ----------------------------------------------------------- */
 
 typedef struct search {
     const pg_layout *side[2]; /* from: stores; to: loads */
     const pg_layout *regs[2]; /* the same, with the registers that an access may join */
     bool may_use_matrix[2];
-    uint32_t elem_bits;
+    uint32_t flags, elem_bits;
     bool has_plan;
     pg_convert_plan *plan;
 } search;
@@ -265,14 +102,14 @@ typedef struct search {
 /* Takes the memory layout if it is cheaper than what was found. */
 static void consider(search *s, const pg_layout *mem)
 {
-    pg_move moves[2];
+    pg_bank_move moves[2];
     for (uint32_t i = 0; i < 2; i++) {
-        if (choose_move(s->side[i], mem, s->elem_bits, s->may_use_matrix[i], &moves[i]) !=
+        if (pg_bank_move_choose(s->side[i], mem, s->elem_bits, i == 0, s->flags, &moves[i]) !=
             PG_LAYOUT_OK) {
             return;
         }
     }
-    uint32_t cost = move_cost(&moves[0]) + move_cost(&moves[1]);
+    uint32_t cost = pg_bank_move_cost(&moves[0]) + pg_bank_move_cost(&moves[1]);
     if (!s->has_plan || cost < s->plan->cost) {
         s->has_plan = true;
         s->plan->mem = *mem;
@@ -291,10 +128,11 @@ static pg_phase_rows rows_for(const search *s, uint32_t side, const uint32_t *ve
     for (pg_move_kind k = PG_MOVE_MATRIX; s->may_use_matrix[side] && k <= PG_MOVE_MATRIX_TRANS;
          k++) {
         uint32_t want[4] = {0};
-        pg_access access;
-        uint32_t n_want = matrix_vecs(l, k, s->elem_bits, want);
+        pg_bank_access access;
+        uint32_t n_want = pg_matrix_vecs(l, k, s->elem_bits, want);
         if (n_want != 0 && n_want == n && memcmp(want, vec, n * sizeof *vec) == 0 &&
-            matrix_access(l, k, s->elem_bits, vec, &access) && matrix_rows(l, k, &access, &rows)) {
+            pg_matrix_access(l, k, s->elem_bits, vec, &access) &&
+            pg_matrix_rows(l, k, &access, &rows)) {
             return rows;
         }
     }
@@ -305,7 +143,7 @@ static pg_phase_rows rows_for(const search *s, uint32_t side, const uint32_t *ve
             goes_on = goes_on || s->regs[side]->basis[PG_LIN_REG][b] == vec[width];
         }
     }
-    rows.n = n_log2(pg_phase_lanes((s->elem_bits << width) / 8));
+    rows.n = log2_of(pg_phase_lanes((s->elem_bits << width) / 8));
     memcpy(rows.vec, l->basis[PG_LIN_LANE], rows.n * sizeof rows.vec[0]);
     return rows;
 }
@@ -334,7 +172,7 @@ static void consider_vecs(search *s, const uint32_t *given, uint32_t n_given)
     uint32_t vec[16] = {0}, n = n_given;
     pg_layout mem;
     memcpy(vec, given, n * sizeof *vec);
-    uint32_t word = n_log2(32 / (s->elem_bits > 32 ? 32 : s->elem_bits));
+    uint32_t word = log2_of(32 / (s->elem_bits > 32 ? 32 : s->elem_bits));
     take(vec, &n, word, s->side[0], PG_LIN_LANE, NULL); /* a word has no part in conflicts */
     const pg_phase_rows rows[2] = {rows_for(s, 0, vec, n), rows_for(s, 1, vec, n)};
     if (pg_layout_swizzle(s->side[0], s->side[1], vec, n, rows, s->elem_bits, &mem) ==
@@ -347,7 +185,7 @@ static void consider_vecs(search *s, const uint32_t *given, uint32_t n_given)
  * rows of a matrix instruction of one side. */
 static void consider_linear(search *s)
 {
-    uint32_t most = n_log2(128 / s->elem_bits);
+    uint32_t most = log2_of(128 / s->elem_bits);
     uint32_t common[16] = {0}, n_common = 0;
     take(common, &n_common, most, s->regs[1], PG_LIN_REG, s->regs[0]);
     for (uint32_t n = n_common + 1; n-- > 0;) {
@@ -361,7 +199,7 @@ static void consider_linear(search *s)
         for (pg_move_kind k = PG_MOVE_MATRIX; s->may_use_matrix[i] && k <= PG_MOVE_MATRIX_TRANS;
              k++) {
             uint32_t row[4] = {0};
-            uint32_t n_row = matrix_vecs(s->side[i], k, s->elem_bits, row);
+            uint32_t n_row = pg_matrix_vecs(s->side[i], k, s->elem_bits, row);
             if (n_row != 0) {
                 consider_vecs(s, row, n_row);
             }
@@ -403,6 +241,7 @@ static void consider_parts(search *s)
     }
     search inner = {.side = {&part[0], &part[1]},
                     .regs = {&joined[0], &joined[1]},
+                    .flags = s->flags,
                     .elem_bits = s->elem_bits,
                     .plan = &plan};
     consider_linear(&inner);
@@ -485,6 +324,7 @@ pg_layout_error pg_convert_plan_make(const pg_layout *from, const pg_layout *to,
         .side = {from, to},
         .regs = {from, to},
         .may_use_matrix = {(flags & PG_CONVERT_STMATRIX) != 0, (flags & PG_CONVERT_LDMATRIX) != 0},
+        .flags = flags,
         .elem_bits = elem_bits,
         .plan = out};
     if (from->n_outer == 0 && to->n_outer == 0) {

@@ -51,14 +51,14 @@ typedef enum pg_move_kind {
     PG_MOVE_MATRIX_TRANS /* their .trans form */
 } pg_move_kind;
 
-typedef struct pg_move {
+typedef struct pg_bank_move {
     pg_move_kind kind;
     /* PLAIN: the registers of an access. Else: of one 32-bit register of a matrix. */
-    pg_access access;
+    pg_bank_access access;
     uint8_t n_matrices_log2; /* .x1, .x2, .x4 */
     uint8_t matrix_bits[2];  /* register bits that number them */
     pg_bank_use banks;
-} pg_move;
+} pg_bank_move;
 
 typedef struct pg_convert_plan {
     pg_convert_kind kind;
@@ -69,13 +69,37 @@ typedef struct pg_convert_plan {
     pg_shuffle shuffle;
     pg_layout mem;    /* SHARED: offset -> coordinate */
     uint32_t n_bytes; /* of it */
-    pg_move store, load;
+    pg_bank_move store, load;
 } pg_convert_plan;
+
+/* convert_move.c: how a register layout is stored to, or loaded from, memory of a layout: the
+ * cheapest of plain and matrix accesses. Elements below 8 bits take one byte. */
+pg_layout_error pg_bank_move_choose(const pg_layout *regs, const pg_layout *mem, uint32_t elem_bits,
+                                    bool is_store, uint32_t flags, pg_bank_move *out);
+uint32_t pg_bank_move_cost(const pg_bank_move *m); /* issue slots */
+/* For the search of a memory layout. The vectors of a row of 16 bytes that a matrix instruction of
+ * this kind moves; their number, 0 if it cannot. */
+uint32_t pg_matrix_vecs(const pg_layout *l, pg_move_kind kind, uint32_t elem_bits, uint32_t vec[4]);
+/* Register bits of one 32-bit register of a matrix, for these vectors. */
+bool pg_matrix_access(const pg_layout *l, pg_move_kind kind, uint32_t elem_bits,
+                      const uint32_t *vec, pg_bank_access *out);
+/* The vectors by which the rows of one matrix differ. */
+bool pg_matrix_rows(const pg_layout *l, pg_move_kind kind, const pg_bank_access *access,
+                    pg_phase_rows *rows);
 
 /* Elements of 8, 16, 32 or 64 bits. Errors: SHAPE (different tiles), TOO_BIG (more than 2^16
  * elements through shared memory). */
 pg_layout_error pg_convert_plan_make(const pg_layout *from, const pg_layout *to, uint32_t elem_bits,
                                      uint32_t flags, pg_convert_plan *out);
+/* convert_copy.c: the plan of an operation `copy` on its target, and of any two encodings of a
+ * tile. Elements below 8 bits go as bytes, pointers as 64 bits. */
+uint32_t pg_convert_flags(uint32_t sm);
+pg_layout_error pg_convert_of_types(const pg_types *t, pg_type from, pg_type to, uint32_t n_warps,
+                                    uint32_t sm, pg_convert_plan *out);
+/* An encoding of buffers of this shape with a memory layout: kind smem where one says the same. */
+pg_layout_error pg_enc_of_memory(pg_types *t, const pg_layout *mem, uint32_t elem_bits,
+                                 pg_enc *out);
+
 /* REGISTERS: the register of `from` for one of `to`. */
 uint32_t pg_convert_source_reg(const pg_convert_plan *plan, uint32_t reg);
 

@@ -69,7 +69,7 @@ static uint32_t limit_of_mem(const pg_layout *mem, uint32_t most)
     return most;
 }
 
-static bool is_access_bit(const pg_access *a, uint32_t d, uint32_t b)
+static bool is_access_bit(const pg_bank_access *a, uint32_t d, uint32_t b)
 {
     for (uint32_t i = 0; d == PG_LIN_REG && i < a->n_log2; i++) {
         if (a->reg_bits[i] == b) {
@@ -80,7 +80,7 @@ static bool is_access_bit(const pg_access *a, uint32_t d, uint32_t b)
 }
 
 pg_layout_error pg_layout_common_access(const pg_layout *regs, const pg_layout *mem,
-                                        uint32_t elem_bits, uint32_t max_bytes, pg_access *out)
+                                        uint32_t elem_bits, uint32_t max_bytes, pg_bank_access *out)
 {
     uint32_t offset[PG_LIN_DIM_COUNT][16];
     memset(out, 0, sizeof *out);
@@ -130,7 +130,7 @@ pg_layout_error pg_layout_common_access(const pg_layout *regs, const pg_layout *
 /* ---- bank conflicts -------------------------------------------------------------------------- */
 
 /* Register bits that an access loop runs over: not those of the access, no replicas. */
-static uint32_t loop_bits(const pg_layout *regs, const pg_access *a)
+static uint32_t loop_bits(const pg_layout *regs, const pg_bank_access *a)
 {
     uint32_t bits = 0;
     for (uint32_t b = 0; b < regs->n_bits[PG_LIN_REG]; b++) {
@@ -162,7 +162,7 @@ static uint32_t wavefronts_at(const uint32_t *offsets, uint32_t n, uint32_t acce
 
 /* One access of a warp, whose first register is `reg`. */
 static bool count_access(const pg_layout *regs, const pg_layout *mem, uint32_t elem_bits,
-                         const pg_access *a, uint32_t reg, pg_bank_use *out)
+                         const pg_bank_access *a, uint32_t reg, pg_bank_use *out)
 {
     uint32_t access_bits = elem_bits << a->n_log2;
     uint32_t lanes = pg_phase_lanes(access_bits / 8);
@@ -201,7 +201,8 @@ static bool begins_access(const pg_layout *regs, uint32_t loops, uint32_t reg)
 }
 
 pg_layout_error pg_layout_count_banks(const pg_layout *regs, const pg_layout *mem,
-                                      uint32_t elem_bits, const pg_access *access, pg_bank_use *out)
+                                      uint32_t elem_bits, const pg_bank_access *access,
+                                      pg_bank_use *out)
 {
     memset(out, 0, sizeof *out);
     uint32_t loops = loop_bits(regs, access);
@@ -259,7 +260,7 @@ uint32_t pg_phase_wavefronts(const pg_layout *mem, uint32_t elem_bits, const pg_
 }
 
 pg_layout_error pg_layout_banks(const pg_layout *regs, const pg_layout *mem, uint32_t elem_bits,
-                                const pg_access *access, pg_bank_use *out)
+                                const pg_bank_access *access, pg_bank_use *out)
 {
     pg_gf2 columns;
     memset(out, 0, sizeof *out);

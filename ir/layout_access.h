@@ -13,10 +13,10 @@ enum { PG_MAX_ACCESS_BITS = 4 }; /* 16 bytes of 8-bit elements */
 
 /* 2^n_log2 registers, those of the register bits listed, hold consecutive, aligned elements; bit i
  * moves the offset by 2^i. */
-typedef struct pg_access {
+typedef struct pg_bank_access {
     uint8_t n_log2;
     uint8_t reg_bits[PG_MAX_ACCESS_BITS];
-} pg_access;
+} pg_bank_access;
 
 /* Of all accesses of one warp (warp 0) to its registers' elements. */
 typedef struct pg_bank_use {
@@ -30,14 +30,15 @@ uint32_t pg_phase_lanes(uint32_t access_bytes);
 /* The widest access up to max_bytes (16 at most). Registers may be permuted; alignment holds in all
  * lanes, warps and registers. Errors: SHAPE, NOT_ONTO: the memory does not hold the tile. */
 pg_layout_error pg_layout_common_access(const pg_layout *regs, const pg_layout *mem,
-                                        uint32_t elem_bits, uint32_t max_bytes, pg_access *out);
+                                        uint32_t elem_bits, uint32_t max_bytes,
+                                        pg_bank_access *out);
 /* Cost for all of a warp's registers by such accesses; replicas in registers are left out.
  * Computed on the vectors of linear layouts, in O(bits^2); else by enumeration. */
 pg_layout_error pg_layout_banks(const pg_layout *regs, const pg_layout *mem, uint32_t elem_bits,
-                                const pg_access *access, pg_bank_use *out);
+                                const pg_bank_access *access, pg_bank_use *out);
 /* The same, always by enumeration. */
 pg_layout_error pg_layout_count_banks(const pg_layout *regs, const pg_layout *mem,
-                                      uint32_t elem_bits, const pg_access *access,
+                                      uint32_t elem_bits, const pg_bank_access *access,
                                       pg_bank_use *out);
 
 /* One side of a swizzle search: the vectors by which lanes of one phase address different rows. */

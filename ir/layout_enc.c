@@ -227,19 +227,12 @@ static pg_layout_error dot(const pg_enc_info *e, const pg_enc_info *of, uint32_t
 /* ---- linear
  * ---------------------------------------------------------------------------------------- */
 
-static pg_layout_error linear(const pg_enc_info *e, uint32_t n_warps, pg_layout *l)
+static pg_layout_error add_vectors(const pg_enc_info *e, const uint8_t *n_bits,
+                                   const pg_lin_dim *in_dims, uint32_t n, pg_layout *l)
 {
-    const uint8_t n_bits[3] = {e->n_reg, e->n_lane, e->n_warp};
-    const pg_lin_dim in_dims[3] = {PG_LIN_REG, PG_LIN_LANE, PG_LIN_WARP};
-    if (e->rank != l->rank || e->n_reg + e->n_lane + e->n_warp > PG_MAX_BASIS || e->n_lane != 5) {
-        return PG_LAYOUT_SHAPE;
-    }
-    if (e->n_warp >= 16 || 1u << e->n_warp != n_warps) {
-        return PG_LAYOUT_WARPS;
-    }
     builder b = {l, PG_LAYOUT_OK};
     uint32_t at = 0;
-    for (uint32_t i = 0; i < 3; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         for (uint32_t k = 0; k < n_bits[i]; k++, at++) {
             uint32_t coord[PG_MAX_RANK] = {0};
             for (uint32_t d = 0; d < l->rank; d++) {
@@ -252,6 +245,34 @@ static pg_layout_error linear(const pg_enc_info *e, uint32_t n_warps, pg_layout 
         }
     }
     return b.error;
+}
+
+static pg_layout_error linear(const pg_enc_info *e, uint32_t n_warps, pg_layout *l)
+{
+    const uint8_t n_bits[3] = {e->n_reg, e->n_lane, e->n_warp};
+    const pg_lin_dim in_dims[3] = {PG_LIN_REG, PG_LIN_LANE, PG_LIN_WARP};
+    if (e->rank != l->rank || e->n_reg + e->n_lane + e->n_warp > PG_MAX_BASIS || e->n_lane != 5 ||
+        e->n_offset != 0) {
+        return PG_LAYOUT_SHAPE;
+    }
+    if (e->n_warp >= 16 || 1u << e->n_warp != n_warps) {
+        return PG_LAYOUT_WARPS;
+    }
+    return add_vectors(e, n_bits, in_dims, 3, l);
+}
+
+/* Of a buffer: each offset holds another element. */
+static pg_layout_error linear_memory(const pg_enc_info *e, pg_layout *l)
+{
+    const pg_lin_dim offset = PG_LIN_OFFSET;
+    uint64_t n_elems = 1;
+    for (uint32_t d = 0; d < l->rank; d++) {
+        n_elems *= l->dims[d];
+    }
+    if (e->rank != l->rank || e->n_offset > 16 || n_elems != 1ull << e->n_offset) {
+        return PG_LAYOUT_SHAPE;
+    }
+    return add_vectors(e, &e->n_offset, &offset, 1, l);
 }
 
 static pg_layout_error begin(const pg_type_info *ty, uint32_t rank, pg_layout *l)
@@ -299,7 +320,8 @@ uint32_t pg_enc_extents(const pg_types *t, pg_enc enc, uint32_t bits, int32_t di
     case PG_ENC_LINEAR:
         for (uint32_t d = 0; d < e->rank; d++) {
             uint32_t image = 0;
-            for (uint32_t v = 0; v < (uint32_t)e->n_reg + e->n_lane + e->n_warp; v++) {
+            for (uint32_t v = 0; v < (uint32_t)e->n_reg + e->n_lane + e->n_warp + e->n_offset;
+                 v++) {
                 image |= e->basis[v][d];
             }
             dims[d] = image == 0 ? 1 : 2 << pg_log2(image);
@@ -435,7 +457,7 @@ pg_layout_error pg_layout_of_buf(const pg_types *t, pg_type buf, pg_layout *out)
     }
     bool has_enc = e->kind != PG_ENC_NONE;
     uint32_t rank = has_enc ? e->rank : ty->kind == PG_TY_BUF && ty->rank > 2 ? 2 : ty->rank;
-    if ((has_enc && e->kind != PG_ENC_SMEM) || rank == 0 || rank > ty->rank) {
+    if ((has_enc && !pg_enc_is_memory(t, ty->enc)) || rank == 0 || rank > ty->rank) {
         return PG_LAYOUT_SHAPE;
     }
     uint8_t order[PG_MAX_RANK] = {0};
@@ -443,6 +465,10 @@ pg_layout_error pg_layout_of_buf(const pg_types *t, pg_type buf, pg_layout *out)
         order[d] = has_enc ? e->order[d] : (uint8_t)(rank - 1 - d);
     }
     pg_layout_error error = begin(ty, rank, out);
+    if (error == PG_LAYOUT_OK && e->kind == PG_ENC_LINEAR) {
+        error = linear_memory(e, out);
+        return error != PG_LAYOUT_OK ? error : pg_layout_end(out);
+    }
     if (error != PG_LAYOUT_OK || !is_order(order, rank)) {
         return error != PG_LAYOUT_OK ? error : PG_LAYOUT_SHAPE;
     }

@@ -27,6 +27,7 @@ typedef enum enc_param {
     EP_REG,
     EP_LANE,
     EP_WARP,
+    EP_OFFSET,
     EP_OPERAND,
     EP_OF,
     EP_DIM,
@@ -50,6 +51,7 @@ static const struct {
     [EP_REG] = {"reg", IN_LINEAR, PG_AK_NEST, false},
     [EP_LANE] = {"lane", IN_LINEAR, PG_AK_NEST, false},
     [EP_WARP] = {"warp", IN_LINEAR, PG_AK_NEST, false},
+    [EP_OFFSET] = {"offset", IN_LINEAR, PG_AK_NEST, false},
     [EP_OPERAND] = {"operand", IN_DOT, PG_AK_INT, true},
     [EP_OF] = {"of", IN_DOT | IN_SLICE, PG_AK_FLAG, true},
     [EP_DIM] = {"dim", IN_SLICE, PG_AK_INT, true},
@@ -124,12 +126,16 @@ static bool set_lists(pg_enc_info *e, enc_param id, const pg_aval *v)
     return true;
 }
 
-/* Basis vectors, kept in the order registers, lanes, warps. */
+/* Basis vectors, kept in the order registers, lanes, warps, offsets. */
 static bool set_basis(pg_enc_info *e, enc_param id, const pg_aval *v)
 {
-    uint32_t total = (uint32_t)e->n_reg + e->n_lane + e->n_warp;
-    uint32_t at = id == EP_REG ? e->n_reg : id == EP_LANE ? (uint32_t)e->n_reg + e->n_lane : total;
-    uint8_t *count = id == EP_REG ? &e->n_reg : id == EP_LANE ? &e->n_lane : &e->n_warp;
+    uint8_t *const counts[] = {&e->n_reg, &e->n_lane, &e->n_warp, &e->n_offset};
+    uint32_t total = 0, at = 0;
+    for (uint32_t i = 0; i < PG_COUNT_OF(counts); i++) {
+        total += *counts[i];
+        at = i == (uint32_t)id - EP_REG ? total : at;
+    }
+    uint8_t *count = counts[id - EP_REG];
     if (v->n > PG_MAX_BASIS - total) {
         return false;
     }

@@ -480,12 +480,14 @@ static void put_enc(const printer *p, pg_enc enc)
         pg_putf(p->out, ", dim=%u", e->dim);
     } else if (e->kind == PG_ENC_LINEAR) {
         bool is_first = true;
-        if (e->n_reg + e->n_lane + e->n_warp == 0) {
+        if (e->n_reg + e->n_lane + e->n_warp + e->n_offset == 0) {
             pg_putf(p->out, "rank=%u", e->rank);
         }
         is_first = put_basis(p, e, "reg", 0, e->n_reg, is_first);
         is_first = put_basis(p, e, "lane", e->n_reg, e->n_lane, is_first);
-        (void)put_basis(p, e, "warp", (uint32_t)e->n_reg + e->n_lane, e->n_warp, is_first);
+        uint32_t at = (uint32_t)e->n_reg + e->n_lane;
+        is_first = put_basis(p, e, "warp", at, e->n_warp, is_first);
+        (void)put_basis(p, e, "offset", at + e->n_warp, e->n_offset, is_first);
     }
     pg_put_char(p->out, ']');
 }

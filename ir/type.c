@@ -90,6 +90,12 @@ const pg_type_info *pg_type_get(const pg_types *t, pg_type ty)
     return t == NULL || ty.id >= t->types.n ? &no_type : t->types.at[ty.id];
 }
 
+bool pg_enc_is_memory(const pg_types *t, pg_enc e)
+{
+    const pg_enc_info *info = pg_enc_get(t, e);
+    return info->kind == PG_ENC_SMEM || (info->kind == PG_ENC_LINEAR && info->n_offset != 0);
+}
+
 static void normalise_enc(pg_enc_info *to, const pg_enc_info *from)
 {
     memset(to, 0, sizeof *to);
@@ -97,10 +103,11 @@ static void normalise_enc(pg_enc_info *to, const pg_enc_info *from)
     to->rank = from->rank <= PG_MAX_RANK ? from->rank : PG_MAX_RANK;
     uint32_t rank = to->rank;
     if (from->kind == PG_ENC_LINEAR) {
-        uint32_t n = (uint32_t)from->n_reg + from->n_lane + from->n_warp;
+        uint32_t n = (uint32_t)from->n_reg + from->n_lane + from->n_warp + from->n_offset;
         to->n_reg = from->n_reg;
         to->n_lane = from->n_lane;
         to->n_warp = from->n_warp;
+        to->n_offset = from->n_offset;
         for (uint32_t i = 0; i < n && i < PG_MAX_BASIS; i++) {
             memcpy(to->basis[i], from->basis[i], rank * sizeof from->basis[i][0]);
         }

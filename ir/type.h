@@ -69,14 +69,15 @@ typedef enum pg_enc_kind {
     PG_ENC_SMEM,    /* order, swizzle (0 32 64 128), pad (elements per row) */
     PG_ENC_BLOCKED, /* regs, lanes, warps (each per dim), order (fastest first) */
     PG_ENC_WGMMA,   /* shape (64, n, k), warps (per dim; warps[0] a multiple of 4) */
-    PG_ENC_LINEAR,  /* reg, lane, warp: lists of basis vectors, each a coordinate per dim */
+    PG_ENC_LINEAR,  /* reg, lane, warp, or offset alone for buffers: lists of basis vectors, each a
+                       coordinate per dim */
     PG_ENC_MMA,     /* shape (16, 8, k), warps (per dim): accumulator of mma.sync */
     PG_ENC_DOT,     /* operand 0 or 1 of the matrix operation whose accumulator is `of` */
     PG_ENC_SLICE,   /* `of` without dimension `dim` */
     PG_ENC_KIND_COUNT
 } pg_enc_kind;
 
-#define PG_MAX_BASIS 40 /* bits of register + lane + warp indices together */
+#define PG_MAX_BASIS 40 /* bits of register + lane + warp (or offset) indices together */
 
 typedef struct pg_enc_info {
     uint8_t kind; /* pg_enc_kind */
@@ -88,8 +89,8 @@ typedef struct pg_enc_info {
     uint16_t swizzle, pad;
     uint16_t shape[3];
     uint16_t regs[PG_MAX_RANK], lanes[PG_MAX_RANK], warps[PG_MAX_RANK];
-    uint8_t n_reg, n_lane,
-        n_warp; /* linear: how many basis vectors of each; in this order in basis[] */
+    uint8_t n_reg, n_lane, n_warp,
+        n_offset; /* linear: how many basis vectors of each; in this order in basis[] */
     uint16_t basis[PG_MAX_BASIS][PG_MAX_RANK];
 } pg_enc_info;
 
@@ -100,6 +101,7 @@ pg_type pg_type_intern(pg_types *t, const pg_type_info *info);  /* id 0 when out
 const pg_type_info *pg_type_get(const pg_types *t, pg_type ty); /* never NULL: kind NONE for id 0 */
 pg_enc pg_enc_intern(pg_types *t, const pg_enc_info *info);
 const pg_enc_info *pg_enc_get(const pg_types *t, pg_enc e);
+bool pg_enc_is_memory(const pg_types *t, pg_enc e); /* of buffers: smem, or linear in offsets */
 /* What is wrong with the parameters of an encoding; NULL if nothing. verify_type.c */
 const char *pg_enc_fault(const pg_types *t, pg_enc e);
 

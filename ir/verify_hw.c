@@ -55,7 +55,7 @@ static void check_buf_tile(pg_verifier *v, const pg_inst *i, pg_type tile)
 {
     const pg_type_info *b = in_info(v, i, 0);
     const pg_type_info *t = pg_type_get(v->types, tile);
-    bool is_good = b->elem == t->elem && t->is_ptr == 0 && b->rank == t->rank;
+    bool is_good = b->elem == t->elem && t->is_ptr == b->is_ptr && b->rank == t->rank;
     for (uint32_t d = 0; is_good && d < t->rank; d++) {
         is_good = b->dims[d] == t->dims[d];
     }

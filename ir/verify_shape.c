@@ -1,6 +1,6 @@
 /* verify_shape.c: what the table cannot say of tile operations: shapes that belong together,
  * bounds, literals. */
-#include "ir/layout.h"
+#include "ir/convert.h"
 #include "ir/reduce.h"
 #include "ir/verify.h"
 
@@ -326,6 +326,18 @@ static void check_reduce_places(pg_verifier *v, const shapes *s)
     }
 }
 
+/* What a copy takes from other warps comes through buffers once the pass `sync` has run. */
+static void check_copy_places(pg_verifier *v, const shapes *s)
+{
+    pg_convert_plan plan;
+    if ((v->props & SYNCED) != 0 && s->in->enc.id != 0 && s->out->enc.id != 0 &&
+        pg_convert_of_types(v->types, s->in_type, s->out_type, pg_inst_warps(s->i), v->m->sm,
+                            &plan) == PG_LAYOUT_OK &&
+        plan.kind == PG_CONVERT_SHARED) {
+        pg_verify_error(v, PG_D_NOT_SYNCED, s->i->loc, pg_verify_op_text(s->i));
+    }
+}
+
 void pg_verify_special(pg_verifier *v, const pg_inst *i)
 {
     shapes s = {.i = i};
@@ -370,5 +382,8 @@ void pg_verify_special(pg_verifier *v, const pg_inst *i)
     }
     if (i->op == PG_OP_REDUCE && v->diags->n_errors == n_errors) {
         check_reduce_places(v, &s);
+    }
+    if (i->op == PG_OP_COPY && v->diags->n_errors == n_errors) {
+        check_copy_places(v, &s);
     }
 }

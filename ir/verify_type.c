@@ -36,8 +36,8 @@ static void check_tile(pg_verifier *v, const pg_type_info *t, pg_type type, pg_l
     if (pg_type_n_elems(v->types, type) > MAX_TILE) {
         pg_verify_error(v, PG_D_TILE_SIZE, loc, pg_verify_type_text(v, type), MAX_TILE);
     }
-    if (pg_enc_get(v->types, t->enc)->kind == PG_ENC_SMEM) {
-        bad_type(v, loc, type, "an encoding of kind smem is for buffers and descriptors");
+    if (pg_enc_is_memory(v->types, t->enc)) {
+        bad_type(v, loc, type, "an encoding of memory is for buffers and descriptors");
     }
 }
 
@@ -54,8 +54,8 @@ static void check_smem(pg_verifier *v, const pg_type_info *t, pg_type type, pg_l
             return;
         }
     }
-    if (t->is_ptr != 0) {
-        bad_type(v, loc, type, "shared memory holds numbers, no pointers");
+    if (t->is_ptr != 0 && t->kind == PG_TY_DESC) {
+        bad_type(v, loc, type, "a box holds numbers, no pointers");
         return;
     }
     uint32_t row = t->rank == 0 ? 0 : (uint32_t)t->dims[t->rank - 1] * pg_elem_infos[t->elem].bits;
@@ -71,8 +71,11 @@ static void check_smem(pg_verifier *v, const pg_type_info *t, pg_type type, pg_l
     if (e->kind == PG_ENC_NONE) {
         return;
     }
-    if (e->kind != PG_ENC_SMEM) {
-        bad_type(v, loc, type, "shared memory takes encodings of kind smem");
+    if (!pg_enc_is_memory(v->types, t->enc) || (t->kind == PG_TY_DESC && e->kind != PG_ENC_SMEM)) {
+        bad_type(v, loc, type,
+                 t->kind == PG_TY_DESC ? "a box takes encodings of kind smem"
+                                       : "shared memory takes encodings of kind smem, or linear "
+                                         "ones of offsets");
         return;
     }
     pg_layout_error error = pg_layout_of_buf(v->types, type, &layout);
@@ -139,7 +142,7 @@ void pg_verify_fit(pg_verifier *v, pg_type type, uint32_t n_warps, pg_loc loc)
             return; /* the type's own error */
         }
     }
-    if (e->kind == PG_ENC_SMEM) {
+    if (pg_enc_is_memory(v->types, t->enc)) {
         return;
     }
     pg_layout_error error = pg_layout_of_tile(v->types, type, n_warps, &layout);
@@ -208,6 +211,10 @@ static const char *fault_of_wgmma(const pg_enc_info *e)
 
 static const char *fault_of_linear(const pg_enc_info *e)
 {
+    if (e->n_offset != 0) {
+        return e->n_reg + e->n_lane + e->n_warp == 0 ? NULL
+                                                     : "offset is for buffers and stands alone";
+    }
     return e->n_lane == 5 ? NULL : "lane has 5 vectors, one for each bit of a lane's number";
 }
 
@@ -236,7 +243,7 @@ static const char *fault_of_dot(const pg_types *types, const pg_enc_info *e)
 static const char *fault_of_slice(const pg_types *types, const pg_enc_info *e)
 {
     const pg_enc_info *of = pg_enc_get(types, e->of);
-    if (of->kind == PG_ENC_SMEM) {
+    if (pg_enc_is_memory(types, e->of)) {
         return "`of` is an encoding of registers";
     }
     return e->dim < of->rank ? NULL : "`dim` is a dimension of the encoding `of`";

@@ -33,8 +33,9 @@ static pg_status type_of(pg_types *types, const ptxgen_layout_query *q, pg_enc e
         return misuse(diags, "`elem` is no element type");
     }
     out->elem = (uint8_t)elem;
-    out->kind = e->kind == PG_ENC_SMEM ? PG_TY_BUF : PG_TY_TILE;
-    out->space = e->kind == PG_ENC_SMEM ? PG_SPACE_SMEM : PG_SPACE_NONE;
+    bool is_memory = pg_enc_is_memory(types, enc);
+    out->kind = is_memory ? PG_TY_BUF : PG_TY_TILE;
+    out->space = is_memory ? PG_SPACE_SMEM : PG_SPACE_NONE;
     out->rank = (uint8_t)pg_enc_extents(types, enc, pg_elem_infos[elem].bits, out->dims);
     out->enc = enc;
     if (q->rank == 0) {

@@ -1,13 +1,12 @@
 /* pipeline.c: the pass `pipeline`: loops that load what matrix operations use run ahead of
- * themselves, and data that crosses warps goes through shared memory.
+ * themselves.
  *
  *   for [stages=n], n >= 2    asynchronous copies into n slots, n - 1 iterations ahead
  *                             (pipeline_async.c)
- *   every other `copy`        buf.store, cta.sync, buf.load (pipeline_copies.c)
  *
  * I1  All conditions of a loop are tested before its first change. A refusal is explained, and
- *     leaves the loop to the second form.
- * I2  Afterwards no loop has `stages`, and no `copy` moves an element to another warp.
+ *     leaves the loop as it is.
+ * I2  Afterwards no loop has `stages`. Copies that are left are the business of the pass `sync`.
  * I3  Barriers and waits stand where the stage scheduler puts them (stages.h). */
 #include "sched/pipeline.h"
 
@@ -126,13 +125,10 @@ pg_status pg_pass_pipeline(pg_pass_env *env, pg_kernel *k, pg_change *change)
 {
     pg_pipe p = {.env = env, .k = k, .types = k->module->ctx->types};
     visit_loops(&p, k->body);
-    if (p.status == PG_OK) {
-        pg_pipe_copies(&p);
-    }
     if (p.changed) {
         *change = PG_CHANGED;
     }
     PG_TRY(p.status);
     PG_TRY(pg_arena_status(&k->module->arena));
-    return p.n_errors > 0 ? pg_diags_status(env->diags) : PG_OK;
+    return PG_OK;
 }

@@ -12,7 +12,6 @@ typedef struct pg_pipe {
     pg_kernel *k;
     pg_types *types;
     pg_status status; /* first failure that is not a diagnostic */
-    uint32_t n_errors;
     bool changed;
 } pg_pipe;
 
@@ -33,7 +32,5 @@ bool pg_pipe_in_loop(const pg_inst *i);
 
 /* pipeline_async.c: preset P-C for one loop; false, and the reason explained, if it can't be. */
 bool pg_pipe_async(pg_pipe *p, pg_inst *loop, uint32_t n_stages);
-/* pipeline_copies.c: preset P-A: what a `copy` moves between warps goes through shared memory. */
-void pg_pipe_copies(pg_pipe *p);
 
 #endif

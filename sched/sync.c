@@ -1,331 +1,149 @@
 /* sync.c: the pass `sync`: what warps hand to each other goes through buffers, with barriers in the
- * IR. A reduction whose dimension is spread over warps becomes
+ * IR: reductions whose dimension is spread over warps (sync_reduce.c), then copies between warps
+ * (sync_copies.c).
  *
- *   %p = reduce %x [dim=D, parts=W, span=S]   what each warp has
- *   buf.store %b, %p
- *   cta.sync
- *   %q = buf.load %b                          all of them, in each thread that wants the result
- *   %y = reduce %q [dim=D]
- *
- * I1  A buffer belongs to one reduction. In a loop its next store waits for its last load: by a
- *     second barrier after the load, unless another reduction in the same body brings one.
- * I2  f16 and bf16 sums go over to f32 before and are rounded once at the end.
- * I3  All threads of the CTA come here: conditions and bounds are scalars. Partitions have no
- *     barrier to spare, and are refused. */
-#include <string.h>
+ * I1  Emission adds no barrier: after the pass every element that a thread needs of another warp's
+ *     comes from a buffer, and between the store and the load there is a barrier of all threads
+ *     that run the operation: of the CTA, inside a partition of that partition.
+ * I2  A buffer belongs to one copy or reduction. In a loop its next store waits for its last load.
+ * I3  All these threads come here: conditions and bounds are scalars, and neither operation stands
+ *     in an elected region.
+ * I4  A partition has one barrier number for all of its hand-overs: one that the author uses there,
+ *     else the least that no partition uses. */
+#include "sched/sync.h"
 
-#include "ir/reduce.h"
-#include "sched/pass.h"
-
-typedef struct syncer {
-    pg_pass_env *env;
-    pg_kernel *k;
-    pg_types *types;
-    PG_VEC(pg_inst *) found;
-    pg_val *map; /* by value id: what replaces it */
-    uint32_t n_map;
-} syncer;
-
-/* One reduction on its way. */
-typedef struct handover {
-    pg_inst *inst;
-    pg_reduce r;
-    pg_layout in;
-    bool is_wide; /* I2 */
-    pg_elem elem; /* computed in */
-    pg_type part, flat_part, flat_all, all;
-} handover;
-
-static pg_status refuse(syncer *s, const pg_inst *i, pg_layout_error why)
+pg_inst *pg_sync_emit(pg_sync *s, pg_inst *at, const pg_inst *from, pg_op op, uint32_t n_in,
+                      const pg_val *in, pg_type type)
 {
-    return pg_diag_add(s->env->diags, PG_D_LOWER_LAYOUT, i->loc, pg_layout_error_text(why));
-}
-
-static pg_val emit(syncer *s, pg_inst *at, pg_op op, pg_val in, pg_type type)
-{
-    pg_inst *i = pg_inst_new(s->k, op, 1, &in, 1, &type, 0);
-    if (i == NULL) {
-        return (pg_val){0};
-    }
-    i->loc = at->loc;
-    pg_inst_insert_before(at, i);
-    return i->out[0];
-}
-
-static void emit_effect(syncer *s, pg_inst *at, pg_op op, uint32_t n, const pg_val *in)
-{
-    pg_inst *i = pg_inst_new(s->k, op, n, in, 0, NULL, 0);
+    pg_inst *i = pg_inst_new(s->k, op, n_in, in, type.id != 0 ? 1 : 0, &type, 0);
     if (i != NULL) {
-        i->loc = at->loc;
+        i->loc = from->loc;
         pg_inst_insert_before(at, i);
+        s->changed = true;
     }
+    return i;
 }
 
-static pg_val emit_reduce(syncer *s, const handover *h, pg_val in, pg_type type, bool is_part)
+pg_val pg_sync_value(pg_sync *s, pg_inst *at, const pg_inst *from, pg_op op, uint32_t n_in,
+                     const pg_val *in, pg_type type)
 {
-    pg_val v = emit(s, h->inst, PG_OP_REDUCE, in, type);
-    pg_inst *i = pg_val_def(s->k, v);
-    if (i != NULL) {
-        pg_attr_set_int(s->k, &i->attrs, PG_A_DIM, h->r.dim);
-        pg_attr_set(s->k, &i->attrs, PG_A_OP, (pg_aval){.kind = PG_AV_WORD, .num = h->r.op});
-    }
-    if (i != NULL && is_part) {
-        pg_attr_set_int(s->k, &i->attrs, PG_A_PARTS, h->r.parts);
-        pg_attr_set_int(s->k, &i->attrs, PG_A_SPAN, h->r.span);
-    }
-    return v;
+    const pg_inst *i = pg_sync_emit(s, at, from, op, n_in, in, type);
+    return i == NULL ? (pg_val){0} : i->out[0];
 }
 
-/* ---- types ---------------------------------------------------------------------------------- */
-
-/* The steps of the warps along the dimension: neighbours, and powers of two. */
-static pg_layout_error find_parts(handover *h, uint32_t warps)
+pg_val pg_sync_buffer(pg_sync *s, const pg_inst *from, pg_type tile, pg_enc enc)
 {
-    uint32_t all = 0, n = 0;
-    for (uint32_t b = 0; b < h->in.n_bits[PG_LIN_WARP]; b++) {
-        uint32_t index[PG_LIN_DIM_COUNT] = {0}, at[PG_MAX_RANK] = {0};
-        index[PG_LIN_WARP] = 1u << b;
-        pg_layout_at(&h->in, index, at);
-        if ((warps >> b & 1) != 0) {
-            all |= at[h->r.dim];
-            n++;
-        }
-    }
-    if (all == 0) {
-        return PG_LAYOUT_NOT_LINEAR;
-    }
-    h->r.span = all & (~all + 1);
-    h->r.parts = 1u << n;
-    return all / h->r.span == h->r.parts - 1 ? PG_LAYOUT_OK : PG_LAYOUT_NOT_LINEAR;
-}
-
-/* The tile with this layout; buffers have one or two dimensions, so it has too when is_flat. */
-static pg_layout_error type_of(syncer *s, const handover *h, const pg_layout *l, bool is_flat,
-                               pg_type *out)
-{
-    pg_layout flat;
-    pg_enc enc;
-    int32_t dims[PG_MAX_RANK] = {0};
-    uint32_t rank = l->rank;
-    for (uint32_t d = 0; d < rank; d++) {
-        dims[d] = (int32_t)l->dims[d];
-    }
-    if (is_flat && rank > 2) {
-        for (uint32_t d = 1; d + 1 < rank; d++) {
-            dims[0] *= dims[d];
-        }
-        dims[1] = dims[rank - 1];
-        rank = 2;
-        pg_layout_error error = pg_layout_back_reshape(l, rank, dims, &flat);
-        if (error != PG_LAYOUT_OK) {
-            return error;
-        }
-        l = &flat;
-    }
-    pg_layout_error error = pg_enc_of_layout(s->types, l, &enc);
-    if (error == PG_LAYOUT_OK) {
-        (void)pg_module_enc_name(s->k->module, enc, "lin");
-        *out = pg_type_tile(s->types, h->elem, rank, dims, enc);
-    }
-    return error;
-}
-
-/* Every part in the registers of each thread that has the result. */
-static pg_layout_error gathered(syncer *s, const handover *h, const pg_layout *part, pg_layout *out)
-{
-    pg_layout res;
-    const pg_inst *i = h->inst;
-    const bool is_tile = pg_val_info(s->k, i->out[0])->kind == PG_TY_TILE;
-    const uint32_t n_new = pg_log2(h->r.parts);
-    pg_layout_error error = pg_layout_begin(out, part->rank, part->dims);
-    if (error == PG_LAYOUT_OK && is_tile) {
-        error = pg_layout_of_tile(s->types, pg_val_type(s->k, i->out[0]), pg_inst_warps(i), &res);
-    }
-    if (error != PG_LAYOUT_OK) {
-        return error;
-    }
-    memcpy(out->n_bits, is_tile ? res.n_bits : part->n_bits, sizeof out->n_bits);
-    out->n_bits[PG_LIN_REG] = (uint8_t)(is_tile ? res.n_bits[PG_LIN_REG] + n_new : n_new);
-    if (out->n_bits[PG_LIN_REG] > 16 || (is_tile && res.n_outer != 0)) {
-        return PG_LAYOUT_NOT_LINEAR;
-    }
-    for (uint32_t b = 0; b < n_new; b++) {
-        out->basis[PG_LIN_REG][b] = 1u << b << out->shift[h->r.dim];
-    }
-    for (uint32_t d = 0; is_tile && d < PG_LIN_DIM_COUNT; d++) {
-        for (uint32_t b = 0; b < res.n_bits[d]; b++) {
-            uint32_t index[PG_LIN_DIM_COUNT] = {0}, at[PG_MAX_RANK] = {0}, to[PG_MAX_RANK] = {0};
-            index[d] = 1u << b;
-            pg_layout_at(&res, index, at);
-            for (uint32_t k = 0; k < out->rank; k++) {
-                to[k] = k < h->r.dim ? at[k] : k == h->r.dim ? 0 : at[k - 1];
-            }
-            out->basis[d][b + (d == PG_LIN_REG ? n_new : 0)] = pg_layout_pack(out, to);
-        }
-    }
-    return pg_layout_end(out);
-}
-
-static pg_layout_error find_types(syncer *s, handover *h, uint32_t warps)
-{
-    pg_layout part, all;
-    pg_layout_error error = find_parts(h, warps);
-    error = error != PG_LAYOUT_OK ? error : pg_reduce_result(&h->r, &h->in, &part);
-    error = error != PG_LAYOUT_OK ? error : gathered(s, h, &part, &all);
-    error = error != PG_LAYOUT_OK ? error : type_of(s, h, &part, false, &h->part);
-    error = error != PG_LAYOUT_OK ? error : type_of(s, h, &part, true, &h->flat_part);
-    error = error != PG_LAYOUT_OK ? error : type_of(s, h, &all, true, &h->flat_all);
-    return error != PG_LAYOUT_OK ? error : type_of(s, h, &all, false, &h->all);
-}
-
-/* ---- the rewrite ---------------------------------------------------------------------------- */
-
-static bool is_loop(const pg_inst *i)
-{
-    return i->op == PG_OP_FOR;
-}
-
-/* I1 */
-static bool needs_second(const syncer *s, const pg_inst *i)
-{
-    const pg_inst *owner = i->parent->owner;
-    bool is_in_loop = false;
-    for (const pg_inst *o = owner; o != NULL; o = o->parent->owner) {
-        is_in_loop = is_in_loop || is_loop(o);
-    }
-    uint32_t n_here = 0;
-    for (uint32_t j = 0; j < s->found.n; j++) {
-        n_here += s->found.at[j]->parent == i->parent;
-    }
-    return is_in_loop && !(is_loop(owner) && n_here > 1);
-}
-
-static pg_val new_buffer(syncer *s, const handover *h)
-{
-    pg_type_info info = *pg_type_get(s->types, h->flat_part);
+    pg_type_info info = *pg_type_get(s->types, tile);
     info.kind = PG_TY_BUF;
     info.space = PG_SPACE_SMEM;
-    info.enc = (pg_enc){0};
-    pg_type type = pg_type_intern(s->types, &info);
-    pg_inst *first = s->k->body->first;
-    pg_inst *i = pg_inst_new(s->k, PG_OP_BUF_NEW, 0, NULL, 1, &type, 0);
-    if (i == NULL) {
-        return (pg_val){0};
+    info.enc = enc;
+    if (enc.id != 0) {
+        (void)pg_module_enc_name(s->k->module, enc, "smem");
     }
-    i->loc = h->inst->loc;
-    pg_inst_insert_before(first, i);
-    return i->out[0];
+    return pg_sync_value(s, s->k->body->first, from, PG_OP_BUF_NEW, 0, NULL,
+                         pg_type_intern(s->types, &info));
 }
 
-static pg_val as_shape(syncer *s, const handover *h, pg_val v, pg_type type)
+void pg_sync_explain(pg_sync *s, const pg_inst *at, const char *format, ...)
 {
-    return pg_type_eq(pg_val_type(s->k, v), type) ? v : emit(s, h->inst, PG_OP_RESHAPE, v, type);
+    if (!pg_pass_explains(s->env, "sync")) {
+        return;
+    }
+    pg_strbuf b;
+    va_list args;
+    pg_strbuf_init(&b, s->k->module->ctx->alloc);
+    pg_putf(&b, "sync: @%s: line %u: ", pg_sym_text(&s->k->module->ctx->syms, s->k->name).ptr,
+            at->loc.line);
+    va_start(args, format);
+    pg_putv(&b, format, args);
+    va_end(args);
+    pg_put_char(&b, '\n');
+    pg_sink_put(&s->env->options->sink, pg_strbuf_str(&b));
+    pg_strbuf_fini(&b);
 }
 
-static pg_status rewrite(syncer *s, handover *h, bool is_second)
+/* ---- barriers -------------------------------------------------------------------------------- */
+
+/* Warps that wait for nobody else: the only one of a partition, or of the CTA. */
+static bool is_one_warp(const pg_sync *s, const pg_inst *i)
 {
-    pg_inst *i = h->inst;
-    pg_type res = pg_val_type(s->k, i->out[0]);
-    pg_type work = pg_type_with_elem(s->types, res, h->elem, false);
-    pg_val x = i->in[0];
-    pg_val b = new_buffer(s, h);
-    if (h->is_wide) {
-        x = emit(s, i, PG_OP_CAST, x,
-                 pg_type_with_elem(s->types, pg_val_type(s->k, x), h->elem, false));
+    return pg_inst_warps(i) == 1 &&
+           (!s->has_parts || pg_inst_find_parent(i, PG_OP_PARTITION) != NULL);
+}
+
+bool pg_sync_is_barrier(const pg_sync *s, const pg_inst *i)
+{
+    return i->op == PG_OP_CTA_SYNC || i->op == PG_OP_PART_SYNC ||
+           (i->op == PG_OP_WARP_SYNC && is_one_warp(s, i));
+}
+
+bool pg_sync_in_loop(const pg_inst *i)
+{
+    return pg_inst_find_parent(i, PG_OP_FOR) != NULL;
+}
+
+/* I4; 0: none is left. */
+static uint32_t id_of(pg_sync *s, const pg_inst *part)
+{
+    enum { MAX_ID = 15 };
+    for (const pg_inst *i = part->regions[0]->first; i != NULL;
+         i = pg_inst_walk(i, part->regions[0])) {
+        if (i->op == PG_OP_PART_SYNC) {
+            return (uint32_t)pg_attr_int(&i->attrs, PG_A_ID, 1);
+        }
     }
-    pg_val p = as_shape(s, h, emit_reduce(s, h, x, h->part, true), h->flat_part);
-    emit_effect(s, i, PG_OP_BUF_STORE, 2, (pg_val[]){b, p});
-    emit_effect(s, i, PG_OP_CTA_SYNC, 0, NULL);
-    pg_val q = as_shape(s, h, emit(s, i, PG_OP_BUF_LOAD, b, h->flat_all), h->all);
-    if (is_second) {
-        emit_effect(s, i, PG_OP_CTA_SYNC, 0, NULL);
+    uint32_t id = 1;
+    while (id <= MAX_ID && (s->used_ids >> id & 1) != 0) {
+        id++;
     }
-    pg_val y = emit_reduce(s, h, q, work, false);
-    y = h->is_wide ? emit(s, i, PG_OP_CAST, y, res) : y;
-    PG_TRY(pg_arena_status(&s->k->module->arena));
-    s->map[i->out[0].id] = y;
-    pg_inst_remove(i);
+    s->used_ids |= id <= MAX_ID ? 1u << id : 0;
+    return id <= MAX_ID ? id : 0;
+}
+
+pg_status pg_sync_barrier(pg_sync *s, pg_inst *at, const pg_inst *from)
+{
+    const pg_type none = {0};
+    const pg_inst *part = pg_inst_find_parent(from, PG_OP_PARTITION);
+    if (is_one_warp(s, from)) {
+        (void)pg_sync_emit(s, at, from, PG_OP_WARP_SYNC, 0, NULL, none);
+        return PG_OK;
+    }
+    if (part == NULL) {
+        (void)pg_sync_emit(s, at, from, PG_OP_CTA_SYNC, 0, NULL, none);
+        return PG_OK;
+    }
+    const uint32_t id = id_of(s, part);
+    if (id == 0) {
+        return pg_diag_add(s->env->diags, PG_D_SYNC_NO_BARRIER, from->loc,
+                           pg_op_infos[from->op].text);
+    }
+    pg_inst *barrier = pg_sync_emit(s, at, from, PG_OP_PART_SYNC, 0, NULL, none);
+    if (barrier != NULL) {
+        pg_attr_set_int(s->k, &barrier->attrs, PG_A_ID, id);
+    }
     return PG_OK;
 }
 
-/* Whether `i` hands over from warp to warp, and its layouts. */
-static pg_status look_at(syncer *s, pg_inst *i, bool *is_needed, handover *h, uint32_t *warps)
+static void learn(pg_sync *s)
 {
-    pg_layout res;
-    pg_reduce_plan plan;
-    const uint32_t n_warps = pg_inst_warps(i);
-    const bool is_tile = pg_val_info(s->k, i->out[0])->kind == PG_TY_TILE;
-    *h = (handover){.inst = i, .r = pg_reduce_of(i)};
-    h->elem = (pg_elem)pg_val_info(s->k, i->in[0])->elem;
-    h->is_wide = (h->elem == PG_F16 || h->elem == PG_BF16) && h->r.op == PG_REDUCE_SUM;
-    h->elem = h->is_wide ? PG_F32 : h->elem;
-    pg_layout_error e = pg_layout_of_tile(s->types, pg_val_type(s->k, i->in[0]), n_warps, &h->in);
-    if (e == PG_LAYOUT_OK && is_tile) {
-        e = pg_layout_of_tile(s->types, pg_val_type(s->k, i->out[0]), n_warps, &res);
-    }
-    e = e != PG_LAYOUT_OK ? e : pg_reduce_plan_make(&h->r, &h->in, is_tile ? &res : NULL, &plan);
-    if (e != PG_LAYOUT_OK) {
-        return refuse(s, i, e);
-    }
-    *warps = plan.warps;
-    *is_needed = plan.warps != 0;
-    if (*is_needed && h->r.parts != 0) {
-        return refuse(s, i, PG_LAYOUT_NOT_LINEAR); /* this pass makes no such thing */
-    }
-    return PG_OK;
-}
-
-static pg_status find_all(syncer *s)
-{
-    pg_status status = PG_OK;
-    for (pg_inst *i = s->k->body->first; i != NULL; i = pg_inst_walk(i, s->k->body)) {
-        handover h;
-        bool is_needed = false;
-        uint32_t warps = 0;
-        if (i->op != PG_OP_REDUCE) {
-            continue;
-        }
-        pg_status one = look_at(s, i, &is_needed, &h, &warps);
-        if (one == PG_OK && is_needed && pg_inst_find_parent(i, PG_OP_PARTITION) != NULL) {
-            one = pg_diag_add(s->env->diags, PG_D_SYNC_PARTITION, i->loc);
-        }
-        status = status == PG_OK ? one : status;
-        if (is_needed && !pg_vec_push(s->env->scratch, &s->found, i)) {
-            return PG_E_NOMEM;
+    for (const pg_inst *i = s->k->body->first; i != NULL; i = pg_inst_walk(i, s->k->body)) {
+        s->has_parts = s->has_parts || i->op == PG_OP_PARTITION;
+        if (i->op == PG_OP_PART_SYNC) {
+            s->used_ids |= 1u << (pg_attr_int(&i->attrs, PG_A_ID, 1) & 31);
         }
     }
-    return status;
 }
 
 pg_status pg_pass_sync(pg_pass_env *env, pg_kernel *k, pg_change *change);
 pg_status pg_pass_sync(pg_pass_env *env, pg_kernel *k, pg_change *change)
 {
-    syncer s = {.env = env, .k = k, .types = k->module->ctx->types};
-    PG_TRY(find_all(&s));
-    if (s.found.n == 0) {
-        return PG_OK;
+    pg_sync s = {.env = env, .k = k, .types = k->module->ctx->types};
+    learn(&s);
+    pg_status status = pg_sync_reduces(&s);
+    status = status == PG_OK ? pg_sync_copies(&s) : status;
+    if (s.changed) {
+        *change = PG_CHANGED;
     }
-    s.n_map = k->values.n;
-    s.map = PG_NEWS(env->scratch, pg_val, s.n_map);
-    bool *is_second = PG_NEWS(env->scratch, bool, s.found.n);
-    if (s.map == NULL || is_second == NULL) {
-        return PG_E_NOMEM;
-    }
-    for (uint32_t j = 0; j < s.found.n; j++) {
-        is_second[j] = needs_second(&s, s.found.at[j]);
-    }
-    for (uint32_t j = 0; j < s.found.n; j++) {
-        handover h;
-        bool is_needed;
-        uint32_t warps = 0;
-        PG_TRY(look_at(&s, s.found.at[j], &is_needed, &h, &warps));
-        pg_layout_error error = find_types(&s, &h, warps);
-        if (error != PG_LAYOUT_OK) {
-            return refuse(&s, h.inst, error);
-        }
-        PG_TRY(rewrite(&s, &h, is_second[j]));
-    }
-    pg_replace_all(k, s.map, s.n_map);
-    *change = PG_CHANGED;
-    return PG_OK;
+    PG_TRY(status);
+    return pg_arena_status(&k->module->arena);
 }

@@ -152,12 +152,19 @@ static bool launch(run *r, ptxexec_module *m, ptxexec_device *d)
     ptxexec_launch_options o = {.struct_size = sizeof o,
                                 .grid = {r->c->grid[0], r->c->grid[1], r->c->grid[2]},
                                 .block = {e.reqntid[0], 1, 1},
-                                .dynamic_shared = 100 * 1024,
+                                .dynamic_shared = 160 * 1024,
                                 .params = params,
                                 .params_size = e.param_size,
+                                .races = r->c->races ? PTXEXEC_RACES_ISA : PTXEXEC_RACES_OFF,
+                                .collect_stats = r->c->stats != NULL,
                                 .seed = 1};
     ptxexec_report *rep = NULL;
     bool is_ok = ptxexec_launch(d, m, &o, &rep) == PTXEXEC_OK || say_report(r, rep);
+    if (is_ok && r->c->stats != NULL) {
+        ptxexec_stats st = ptxexec_report_stats(rep);
+        r->c->stats->n_wavefronts = st.n_shared_wavefronts;
+        r->c->stats->n_extra = st.n_shared_extra;
+    }
     ptxexec_report_destroy(rep);
     for (uint32_t i = 0; is_ok && i < r->c->n_args; i++) {
         const both_arg *a = &r->c->args[i];
@@ -259,6 +266,12 @@ both_result both_run(const both_case *c, pg_strbuf *why)
     if (!is_ok && !r.is_skipped && r.ptx.ptr != NULL && c->keep_ptx) {
         pg_put_str(why, pg_strbuf_str(&r.ptx));
     }
+    if (c->stats != NULL && r.ptx.ptr != NULL) {
+        c->stats->ptx = malloc(r.ptx.len + 1);
+        if (c->stats->ptx != NULL) {
+            memcpy(c->stats->ptx, r.ptx.ptr, r.ptx.len + 1);
+        }
+    }
     for (uint32_t i = 0; i < MAX_ARGS; i++) {
         free(r.expected[i]);
         free(r.got[i]);
@@ -271,4 +284,10 @@ both_result both_run(const both_case *c, pg_strbuf *why)
     pg_arena_fini(&r.arena);
     pg_ctx_fini(&r.ctx);
     return r.is_skipped ? BOTH_SKIPPED : is_ok ? BOTH_AGREE : BOTH_DIFFER;
+}
+
+void both_stats_free(both_stats *s)
+{
+    free(s->ptx);
+    s->ptx = NULL;
 }

@@ -14,6 +14,12 @@ typedef struct both_arg {
     bool is_out;      /* compared afterwards */
 } both_arg;
 
+typedef struct both_stats {         /* of the run in the executor */
+    uint64_t n_wavefronts, n_extra; /* of shared memory; by bank conflicts */
+    char *ptx;                      /* the text; both_stats_free */
+} both_stats;
+void both_stats_free(both_stats *s);
+
 typedef struct both_case {
     const char *text; /* one kernel */
     const char *passes;
@@ -23,6 +29,8 @@ typedef struct both_case {
     double ulps;     /* allowed difference of floats, in units of the last place; 0: bit for bit */
     double absolute; /* or this, whichever is larger */
     bool keep_ptx;
+    bool races;        /* the executor looks for races, as the ISA has them */
+    both_stats *stats; /* may be NULL */
 } both_case;
 
 typedef enum both_result { BOTH_DIFFER, BOTH_AGREE, BOTH_SKIPPED } both_result;

@@ -16,6 +16,7 @@ typedef struct reduce_case {
     pg_elem elem;
     const char *op;
     bool in_loop; /* three times, each on what the last one gave */
+    bool in_part; /* of a partition, beside one with barriers of its own */
 } reduce_case;
 
 static uint32_t n_pass, n_fail;
@@ -83,12 +84,21 @@ static void put_access(pg_strbuf *t, const char *name, const char *elem, uint32_
     pg_put(t, "\n");
 }
 
+static void put_end(pg_strbuf *t, const reduce_case *c)
+{
+    pg_put(t, c->in_part ? "  }\n  partition @other [warps=4] {\n    part.sync [id=1]\n  }\n" : "");
+    pg_put(t, "  return\n}\n");
+}
+
 static void put_program(pg_strbuf *t, const reduce_case *c, uint32_t out_rank, const uint32_t *out)
 {
     const char *e = pg_elem_infos[c->elem].text;
     pg_putf(t,
             "ptir 1\nmodule sm_80\nkernel @t(%%a: ptr<%s> [in], %%o: ptr<%s> [out]) [warps=%u] {\n",
             e, e, c->warps);
+    if (c->in_part) {
+        pg_putf(t, "  partition @main [warps=%u, default] {\n", c->warps);
+    }
     put_access(t, "a", e, c->rank, c->dims);
     pg_put(t, "  %x = load %ap : ");
     put_tile(t, e, c->rank, c->dims);
@@ -114,11 +124,13 @@ static void put_program(pg_strbuf *t, const reduce_case *c, uint32_t out_rank, c
         pg_put(t, "\n");
     }
     if (out_rank == 0) {
-        pg_put(t, "  store %o, %y\n  return\n}\n");
+        pg_put(t, "  store %o, %y\n");
+        put_end(t, c);
         return;
     }
     put_access(t, "o", e, out_rank, out);
-    pg_put(t, "  store %op, %y\n  return\n}\n");
+    pg_put(t, "  store %op, %y\n");
+    put_end(t, c);
 }
 
 static void try_case(const reduce_case *c)
@@ -148,8 +160,12 @@ static void try_case(const reduce_case *c)
     pg_strbuf_init(&text, pg_alloc_default());
     pg_strbuf_init(&why, pg_alloc_default());
     put_program(&text, c, out_rank, out);
-    both_case b = {
-        .text = text.ptr, .passes = "layouts,sync", .args = args, .n_args = 2, .grid = {1, 1, 1}};
+    both_case b = {.text = text.ptr,
+                   .passes = "layouts,sync",
+                   .args = args,
+                   .n_args = 2,
+                   .grid = {1, 1, 1},
+                   .races = true};
     if (is_float && is_sum) { /* rounding, and that of at most log2(extent) + extent/32 additions */
         b.ulps = 1;
         b.absolute = (double)extent * (c->elem == PG_F64 ? 0x1p-53 : 0x1p-24) * 16 + unit;
@@ -192,6 +208,10 @@ int main(void)
                 c.op = "max";
                 c.warps = 4;
                 if (pg_elem_infos[c.elem].cls == 'I' && e >= 2) {
+                    try_case(&c);
+                    c.in_part = true;
+                    try_case(&c);
+                    c.in_loop = false;
                     try_case(&c);
                 }
             }

@@ -53,13 +53,13 @@ static void check(uint32_t *mem, uint32_t offset, const pg_layout *l, uint32_t r
                  warp);
 }
 
-static uint32_t access_mask(const pg_access *a)
+static uint32_t access_mask(const pg_bank_access *a)
 {
     return spread(a->reg_bits, a->n_log2, (1u << a->n_log2) - 1u);
 }
 
-static void run_plain(const pg_layout *l, const pg_layout *mem, const pg_move *m, uint32_t *bytes,
-                      touch_fn touch)
+static void run_plain(const pg_layout *l, const pg_layout *mem, const pg_bank_move *m,
+                      uint32_t *bytes, touch_fn touch)
 {
     for (uint32_t w = 0; w < n_warps(l); w++) {
         for (uint32_t lane = 0; lane < LANES; lane++) {
@@ -81,8 +81,8 @@ static void run_plain(const pg_layout *l, const pg_layout *mem, const pg_move *m
 /* One matrix whose first register is `reg`: the address of row r comes from the thread that holds
  * its first element; lane l gets elements per * (l % 4) .. of row l / 4, or, transposed, element
  * l / 4 of rows 2 * (l % 4), + 1. */
-static void run_matrix(const pg_layout *l, const pg_layout *mem, const pg_move *m, uint32_t *bytes,
-                       touch_fn touch)
+static void run_matrix(const pg_layout *l, const pg_layout *mem, const pg_bank_move *m,
+                       uint32_t *bytes, touch_fn touch)
 {
     uint32_t per = 1u << m->access.n_log2;
     bool is_trans = m->kind == PG_MOVE_MATRIX_TRANS;
@@ -109,8 +109,8 @@ static void run_matrix(const pg_layout *l, const pg_layout *mem, const pg_move *
     }
 }
 
-static void run_move(const pg_layout *l, const pg_layout *mem, const pg_move *m, uint32_t *bytes,
-                     touch_fn touch)
+static void run_move(const pg_layout *l, const pg_layout *mem, const pg_bank_move *m,
+                     uint32_t *bytes, touch_fn touch)
 {
     (m->kind == PG_MOVE_PLAIN ? run_plain : run_matrix)(l, mem, m, bytes, touch);
 }
@@ -188,7 +188,8 @@ static void run_plan(const pg_convert_plan *p, const pg_layout *from, const pg_l
 }
 
 /* Wavefronts of a move, from the addresses of its instructions. */
-static void check_banks(const pg_layout *l, const pg_layout *mem, const pg_move *m, uint32_t bits)
+static void check_banks(const pg_layout *l, const pg_layout *mem, const pg_bank_move *m,
+                        uint32_t bits)
 {
     if (m->kind == PG_MOVE_PLAIN) {
         pg_bank_use counted;

@@ -438,7 +438,7 @@ static uint32_t offset_at(const pg_layout *regs, const pg_layout *mem, const uin
 
 typedef struct access_case {
     const pg_layout *mem;
-    const pg_access *access;
+    const pg_bank_access *access;
 } access_case;
 
 static void see_access(void *user, const pg_layout *l, const uint32_t *index)
@@ -458,7 +458,7 @@ static void see_access(void *user, const pg_layout *l, const uint32_t *index)
 
 /* Wavefronts from the definition: bytes of each lane, words, banks. */
 static uint32_t brute_wavefronts(const pg_layout *l, const pg_layout *mem, uint32_t bits,
-                                 const pg_access *a, uint32_t reg)
+                                 const pg_bank_access *a, uint32_t reg)
 {
     uint32_t bytes = (bits << a->n_log2) / 8, lanes = bytes >= 16 ? 8 : bytes == 8 ? 16 : 32;
     uint32_t total = 0;
@@ -507,7 +507,7 @@ Test(algebra, accesses_and_banks)
         for (uint32_t m = 0; m < 8; m++) {
             pg_layout mem = smem(&w, dims, elems[e], encs[m]);
             for (uint32_t i = 0; i < s.n; i++) {
-                pg_access a;
+                pg_bank_access a;
                 pg_bank_use banks, counted;
                 cr_assert_eq(pg_layout_common_access(&s.l[i], &mem, bits, 16, &a), PG_LAYOUT_OK);
                 access_case c = {&mem, &a};
@@ -557,7 +557,7 @@ Test(algebra, accesses_are_the_widest)
         &w, dims, PG_F16, (pg_enc_info){.kind = PG_ENC_SMEM, .rank = 2, .order = {1, 0}, .pad = 4});
     static const uint8_t want[12] = {3, 0, 0, 2, 1, 1, 1, 1, 0, 1, 1, 2};
     for (uint32_t i = 0; i < 12; i++) {
-        pg_access a;
+        pg_bank_access a;
         cr_assert_eq(pg_layout_common_access(&s.l[i], &rows, 16, 16, &a), PG_LAYOUT_OK);
         cr_assert_eq(a.n_log2, want[i], "%s", s.name[i]);
         cr_assert_eq(pg_layout_common_access(&s.l[i], &padded, 16, 16, &a), PG_LAYOUT_OK);
@@ -584,7 +584,7 @@ Test(algebra, accesses_of_outer_digits)
                                                .order = {first, (uint8_t)(1 - first)},
                                                .pad = pad});
             for (uint32_t i = 0; i < s.n; i++) {
-                pg_access a;
+                pg_bank_access a;
                 cr_assert_eq(pg_layout_common_access(&s.l[i], &mem, 16, 16, &a), PG_LAYOUT_OK);
                 access_case c = {&mem, &a};
                 each(&s.l[i], see_access, &c);

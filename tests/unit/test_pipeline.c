@@ -89,7 +89,8 @@ static void begin(product *p, const char *text, uint32_t n, bool is_masked)
 
 static void run_passes(product *p)
 {
-    const pg_pass_options opt = {.passes = pg_str_of("simplify,layouts,simplify,pipeline,simplify"),
+    const pg_pass_options opt = {.passes =
+                                     pg_str_of("simplify,layouts,simplify,pipeline,sync,simplify"),
                                  .verify = PG_VERIFY_EACH,
                                  .checks = PG_CHECK_CLONE | PG_CHECK_TWICE,
                                  .pass_limit = UINT32_MAX};
@@ -138,7 +139,8 @@ Test(pipeline, the_same_numbers, .timeout = 120)
                 cr_expect(is_right(&p), "before: stages %u, trips %u", stages, n);
                 run_passes(&p);
                 cr_expect_eq(count(&p, PG_OP_ASYNC_GET), stages == 1 ? 0 : 2 * stages);
-                cr_expect_eq(count(&p, PG_OP_CTA_SYNC), stages == 1 ? 2 : 1);
+                cr_expect_eq(count(&p, PG_OP_CTA_SYNC) + count(&p, PG_OP_WARP_SYNC),
+                             stages == 1 ? 2 : 1);
                 for (uint64_t seed = 0; seed < 3; seed++) {
                     memset(p.c, 0, sizeof p.c);
                     cr_assert_eq(world_run(&p.w, seed), PG_OK, "%s", world_message(&p.w));
@@ -155,7 +157,7 @@ static pg_inst *order_at(const product *p, uint32_t at)
 {
     pg_region *body = p->w.kernel->body;
     for (pg_inst *i = body->first; i != NULL; i = pg_inst_walk(i, body)) {
-        if ((i->op == PG_OP_CTA_SYNC || i->op == PG_OP_ASYNC_WAIT) &&
+        if ((i->op == PG_OP_CTA_SYNC || i->op == PG_OP_WARP_SYNC || i->op == PG_OP_ASYNC_WAIT) &&
             pg_inst_find_parent(i, PG_OP_FOR) != NULL && at-- == 0) {
             return i;
         }

@@ -1,0 +1,176 @@
+/* sync_copies.c: copies between warps become explicit, and those within a warp that cost less that
+ * way (ir/convert.h decides, and says how the buffer is laid out).
+ *
+ *   %b = copy %a              cta.sync                (only in a loop: the last reads are over)
+ *                             buf.store %m, %a
+ *                             cta.sync
+ *                             %b = buf.load %m
+ *
+ * I1  Copies that stand together share both barriers.
+ * I2  Each copy has a buffer of its own, so that outside of loops nothing has to be waited for
+ *     before it is written. In a loop the first barrier is left out where another one stands in
+ *     the same region: it lies between one turn's loads and the next one's stores. */
+#include "ir/convert.h"
+#include "ir/uses.h"
+#include "sched/sync.h"
+
+static bool needs_memory(const pg_sync *s, const pg_inst *i, pg_convert_plan *plan)
+{
+    return i != NULL && i->op == PG_OP_COPY &&
+           pg_convert_of_types(s->types, pg_val_type(s->k, i->in[0]), pg_val_type(s->k, i->out[0]),
+                               pg_inst_warps(i), s->k->module->sm, plan) == PG_LAYOUT_OK &&
+           plan->kind == PG_CONVERT_SHARED;
+}
+
+/* The operation of region r that is, or holds, the first use of v; NULL if there is none. */
+static pg_inst *first_user(const pg_uses *uses, pg_val v, const pg_region *r)
+{
+    pg_inst *first = NULL;
+    pg_foreach_use (use, uses, v) {
+        pg_inst *i = use->inst;
+        while (i != NULL && i->parent != r) {
+            i = i->parent->owner;
+        }
+        if (i != NULL && first == NULL) {
+            first = i; /* uses come in text order */
+        }
+    }
+    return first;
+}
+
+static pg_status refuse(pg_sync *s, const pg_inst *i, pg_layout_error why)
+{
+    return pg_diag_add(s->env->diags, PG_D_LOWER_LAYOUT, i->loc, pg_layout_error_text(why));
+}
+
+/* I2 */
+static bool needs_turn(const pg_sync *s, const pg_inst *first, uint32_t n_groups)
+{
+    bool has_other = n_groups > 1;
+    pg_foreach_inst (i, first->parent) {
+        has_other = has_other || pg_sync_is_barrier(s, i);
+    }
+    return pg_sync_in_loop(first) && !has_other;
+}
+
+/* Stores of one copy; its load comes behind the barrier, before `end`. */
+static pg_status expand(pg_sync *s, pg_inst *copy, pg_inst *end)
+{
+    pg_convert_plan plan;
+    pg_enc enc;
+    const pg_type none = {0}, type = pg_val_type(s->k, copy->in[0]);
+    if (!needs_memory(s, copy, &plan)) {
+        return PG_OK;
+    }
+    const pg_layout_error error = pg_enc_of_memory(s->types, &plan.mem, plan.elem_bits, &enc);
+    if (error != PG_LAYOUT_OK) {
+        return refuse(s, copy, error);
+    }
+    const pg_val in[2] = {pg_sync_buffer(s, copy, type, enc), copy->in[0]};
+    (void)pg_sync_emit(s, copy, copy, PG_OP_BUF_STORE, 2, in, none);
+    const pg_val x =
+        pg_sync_value(s, end, copy, PG_OP_BUF_LOAD, 1, in, pg_val_type(s->k, copy->out[0]));
+    pg_replace_uses(s->k, copy->out[0], x);
+    pg_sync_explain(s, copy,
+                    "copy: through %u bytes of shared memory; wavefronts of a warp %u + %u, "
+                    "of these by conflicts %u",
+                    plan.n_bytes, plan.store.banks.n_wavefronts, plan.load.banks.n_wavefronts,
+                    plan.store.banks.n_wavefronts - plan.store.banks.n_phases +
+                        plan.load.banks.n_wavefronts - plan.load.banks.n_phases);
+    pg_inst_remove(copy);
+    return pg_arena_status(&s->k->module->arena);
+}
+
+/* Copies first .. last, which stand next to each other. */
+static pg_status expand_group(pg_sync *s, pg_inst *first, pg_inst *last, uint32_t n_groups)
+{
+    pg_inst *end = last->next;
+    if (end == NULL) { /* nobody behind them: dead */
+        for (pg_inst *i = first, *next; i != NULL; i = next) {
+            next = i->next;
+            pg_inst_remove(i);
+        }
+        s->changed = true;
+        return PG_OK;
+    }
+    if (needs_turn(s, first, n_groups)) {
+        PG_TRY(pg_sync_barrier(s, first, first));
+    }
+    PG_TRY(pg_sync_barrier(s, end, first));
+    for (pg_inst *i = first, *next;; i = next) {
+        next = i->next;
+        const bool is_last = i == last;
+        PG_TRY(expand(s, i, end));
+        if (is_last) {
+            return PG_OK;
+        }
+    }
+}
+
+/* The last of the copies from i on that stand together. */
+static pg_inst *end_of_group(const pg_sync *s, pg_inst *i)
+{
+    pg_convert_plan plan;
+    while (needs_memory(s, i->next, &plan)) {
+        i = i->next;
+    }
+    return i;
+}
+
+/* Copies for one user move together; the number of groups. */
+static uint32_t gather(pg_sync *s, const pg_uses *uses, pg_region *r)
+{
+    pg_convert_plan plan;
+    uint32_t n = 0;
+    for (pg_inst *i = r->last, *prev; i != NULL; i = prev) {
+        prev = i->prev;
+        if (needs_memory(s, i, &plan)) {
+            pg_inst *user = first_user(uses, i->out[0], r);
+            if (user != NULL && user != i->next) {
+                pg_inst_move_before(i, user);
+                s->changed = true;
+            }
+        }
+    }
+    for (pg_inst *i = r->first; i != NULL; i = i->next) {
+        if (needs_memory(s, i, &plan)) {
+            i = end_of_group(s, i);
+            n++;
+        }
+    }
+    return n;
+}
+
+static pg_status visit(pg_sync *s, const pg_uses *uses, pg_region *r)
+{
+    pg_convert_plan plan;
+    pg_foreach_inst (i, r) {
+        for (uint32_t j = 0; j < i->n_regions; j++) {
+            PG_TRY(visit(s, uses, i->regions[j]));
+        }
+    }
+    const uint32_t n_groups = gather(s, uses, r);
+    for (pg_inst *i = r->first, *next; i != NULL && n_groups > 0; i = next) {
+        next = i->next;
+        if (needs_memory(s, i, &plan)) {
+            pg_inst *last = end_of_group(s, i);
+            next = last->next;
+            PG_TRY(expand_group(s, i, last, n_groups));
+        }
+    }
+    return PG_OK;
+}
+
+pg_status pg_sync_copies(pg_sync *s)
+{
+    pg_uses uses = {0};
+    bool is_needed = false;
+    for (const pg_inst *i = s->k->body->first; i != NULL; i = pg_inst_walk(i, s->k->body)) {
+        is_needed = is_needed || i->op == PG_OP_COPY;
+    }
+    if (!is_needed) {
+        return PG_OK;
+    }
+    PG_TRY(pg_uses_get(&uses, s->k, s->env->scratch));
+    return visit(s, &uses, s->k->body);
+}
