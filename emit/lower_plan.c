@@ -2,7 +2,10 @@
  *
  * Buffers come first, in order of the text, each aligned to its swizzle pattern; buffers whose
  * slots are always viewed by the same values are interleaved slot by slot, so that one product
- * serves all of them. Barriers follow the buffers. */
+ * serves all of them. Barriers follow the buffers.
+ *
+ * I1  Buffers that are used in different branches of an `if` share their place, unless a loop or a
+ * partition is around it: a program runs one of the branches, once. */
 #include "emit/lower_int.h"
 
 uint32_t pg_partition_warps(const pg_inst *part)
@@ -56,7 +59,8 @@ static bool is_barriers(const pg_inst *i)
 typedef struct place { /* a buffer before it has an offset */
     pg_smem_obj obj;
     uint32_t align;
-    uint64_t views; /* hash of the slot values of its views, in order; 0: not only viewed */
+    uint64_t views;        /* hash of the slot values of its views, in order; 0: not only viewed */
+    const pg_region *home; /* runs at most once, and has all its uses; NULL: not used */
 } place;
 
 typedef PG_VEC(place) places;
@@ -91,7 +95,42 @@ static pg_status measure(const pg_kernel *k, const pg_inst *i, pg_diags *diags, 
     return PG_OK;
 }
 
-/* What a buffer's views say, for all buffers in one walk. */
+static uint32_t depth_of(const pg_region *r)
+{
+    uint32_t n = 0;
+    for (; r->owner != NULL; r = r->owner->parent) {
+        n++;
+    }
+    return n;
+}
+
+/* The inner-most region around both; either may be NULL. */
+static const pg_region *common_region(const pg_region *a, const pg_region *b)
+{
+    if (a == NULL || b == NULL) {
+        return a == NULL ? b : a;
+    }
+    while (a != b) { /* the deeper one goes up */
+        if (depth_of(a) >= depth_of(b)) {
+            a = a->owner->parent;
+        } else {
+            b = b->owner->parent;
+        }
+    }
+    return a;
+}
+
+/* The inner-most region around this one that runs at most once: below conditions only. */
+static const pg_region *once_region(const pg_region *r)
+{
+    const pg_region *once = r;
+    for (; r->owner != NULL; r = r->owner->parent) {
+        once = r->owner->op == PG_OP_IF ? once : r->owner->parent;
+    }
+    return once;
+}
+
+/* What a buffer's uses and views say, for all buffers in one walk. */
 static void note_views(const pg_kernel *k, places *p, const uint32_t *place_of)
 {
     for (pg_inst *i = k->body->first; i != NULL; i = pg_inst_walk(i, k->body)) {
@@ -101,6 +140,7 @@ static void note_views(const pg_kernel *k, places *p, const uint32_t *place_of)
                 continue;
             }
             place *b = &p->at[at - 1];
+            b->home = common_region(b->home, i->parent);
             b->views = i->op == PG_OP_BUF_VIEW && b->views != 0
                            ? pg_hash_mix(b->views, i->in[1].id) | 1
                            : 0;
@@ -115,8 +155,9 @@ static void place_group(places *p, uint32_t first, uint32_t *at, bool *is_placed
     uint32_t align = 1;
     for (uint32_t j = first; j < p->n; j++) {
         place *b = &p->at[j];
-        bool is_same = j == first || (group.views != 0 && b->views == group.views &&
-                                      b->obj.n_slots == group.obj.n_slots && b->obj.n_slots > 1);
+        bool is_same =
+            j == first || (group.views != 0 && b->views == group.views && b->home == group.home &&
+                           b->obj.n_slots == group.obj.n_slots && b->obj.n_slots > 1);
         if (is_placed[j] || !is_same) {
             continue;
         }
@@ -138,6 +179,26 @@ static void place_group(places *p, uint32_t first, uint32_t *at, bool *is_placed
         }
     }
     *at = (uint32_t)(base + stride * group.obj.n_slots);
+}
+
+/* Buffers at home in this region from *at on, then those of its conditions, branches over each
+ * other; *at becomes the end. */
+static void place_region(places *p, const pg_region *r, uint32_t *at, bool *is_placed)
+{
+    for (uint32_t j = 0; j < p->n; j++) {
+        if (!is_placed[j] && p->at[j].home == r) {
+            place_group(p, j, at, is_placed);
+        }
+    }
+    pg_foreach_inst (i, r) {
+        uint32_t end = *at;
+        for (uint32_t j = 0; i->op == PG_OP_IF && j < i->n_regions; j++) {
+            uint32_t branch = *at;
+            place_region(p, i->regions[j], &branch, is_placed);
+            end = branch > end ? branch : end;
+        }
+        *at = end;
+    }
 }
 
 static pg_status place_buffers(const pg_kernel *k, pg_arena *arena, pg_diags *diags,
@@ -162,9 +223,10 @@ static pg_status place_buffers(const pg_kernel *k, pg_arena *arena, pg_diags *di
     }
     note_views(k, &p, place_of);
     for (uint32_t j = 0; j < p.n; j++) {
-        if (!is_placed[j]) {
-            place_group(&p, j, &out->smem, is_placed);
-        }
+        p.at[j].home = p.at[j].home == NULL ? k->body : once_region(p.at[j].home);
+    }
+    place_region(&p, k->body, &out->smem, is_placed);
+    for (uint32_t j = 0; j < p.n; j++) {
         if (!pg_vec_push(arena, &out->objs, p.at[j].obj)) {
             return PG_E_NOMEM;
         }
