@@ -51,7 +51,9 @@ static uint32_t group_at(const pg_lw *c, const pg_access *a, uint32_t at)
 uint32_t pg_lw_pack(pg_lw *c, pg_elem e, const pg_el *v)
 {
     if (size_of(e) == 4) {
-        return pg_lw_in_reg(c, e, v[0]).id;
+        const pg_ptx_opnd x = pg_lw_in_reg(c, e, v[0]);
+        /* ptxas takes no .f32 register for the tf32 operand of a matrix operation. */
+        return e == PG_TF32 ? pg_lw_pure1(c, "mov.b32", PG_PTX_B32, x) : x.id;
     }
     if (size_of(e) == 2 && pg_elem_infos[e].cls == 'F') {
         pg_ptx_opnd h[2] = {pg_lw_in_reg(c, e, v[0]), pg_lw_in_reg(c, e, v[1])};
