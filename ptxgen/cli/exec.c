@@ -46,7 +46,8 @@ static run_exit parse_specs(cli *c, run_specs *out)
 run_exit cli_exec(cli *c)
 {
     run_specs specs = {.params = NULL};
-    run_launch l = {.entry = c->values[CLI_OPT_ENTRY]};
+    run_step step = {.entry = c->values[CLI_OPT_ENTRY]};
+    run_launch l = {.steps = &step, .n_steps = 1};
     const char *races = c->values[CLI_OPT_RACES];
     run_exit status = check_usage(c);
     if (status == RUN_OK) {
@@ -59,14 +60,14 @@ run_exit cli_exec(cli *c)
         return status;
     }
     l.file = strcmp(c->operand, "-") == 0 ? "<stdin>" : c->operand;
-    memcpy(l.grid, c->dims[CLI_OPT_GRID], sizeof l.grid);
-    memcpy(l.block, c->dims[CLI_OPT_BLOCK], sizeof l.block);
-    memcpy(l.cluster, c->dims[CLI_OPT_CLUSTER], sizeof l.cluster);
-    l.smem = (uint32_t)c->numbers[CLI_OPT_SMEM];
+    memcpy(step.grid, c->dims[CLI_OPT_GRID], sizeof step.grid);
+    memcpy(step.block, c->dims[CLI_OPT_BLOCK], sizeof step.block);
+    memcpy(step.cluster, c->dims[CLI_OPT_CLUSTER], sizeof step.cluster);
+    step.smem = (uint32_t)c->numbers[CLI_OPT_SMEM];
     l.buffers = specs.buffers;
     l.n_buffers = specs.n_buffers;
-    l.params = specs.params;
-    l.n_params = specs.n_params;
+    step.params = specs.params;
+    step.n_params = specs.n_params;
     l.first_seed = c->numbers[CLI_OPT_SEED];
     l.n_seeds = c->numbers[CLI_OPT_SEEDS];
     l.races = races == NULL               ? RUN_RACES_OFF

@@ -17,8 +17,10 @@ typedef struct runner {
     ptxgen_options options;
     ptxgen_ctx *ctx;
     ptxgen_result *r;
-    pg_str text; /* of a file */
-    run_manifest manifest;
+    pg_str text;            /* of a file */
+    run_manifest *launches; /* one after the other */
+    uint32_t n_launches;
+    run_manifest manifest; /* the arguments of all */
     run_inputs inputs;
     double launch_s; /* host time of the launch */
 } runner;
@@ -35,19 +37,32 @@ static run_exit no_memory(const runner *x)
     return run_fail(&x->c->msgs, RUN_TOOL, RUN_MSG_NO_MEMORY, NULL);
 }
 
-/* The manifest of --entry, or of the only kernel. */
-static run_exit choose_entry(runner *x)
+/* The manifest of --entry, of the only kernel, or of all that a library kernel consists of. */
+static run_exit choose_entries(runner *x)
 {
     const char *entry = x->c->values[CLI_OPT_ENTRY];
     size_t n = ptxgen_result_entry_count(x->r);
+    x->launches = PG_NEWS(&x->c->arena, run_manifest, n);
+    if (x->launches == NULL) {
+        return no_memory(x);
+    }
     for (size_t i = 0; i < n; i++) {
-        if (entry == NULL ? n == 1 : strcmp(ptxgen_result_entry_name(x->r, i).ptr, entry) == 0) {
+        if (entry == NULL ? n == 1 || x->is_kernel
+                          : strcmp(ptxgen_result_entry_name(x->r, i).ptr, entry) == 0) {
             const ptxgen_str json = ptxgen_result_manifest(x->r, i);
-            return run_manifest_read(&x->c->msgs, &x->c->arena, x->file,
-                                     (pg_str){json.ptr, json.len}, &x->manifest);
+            run_exit status =
+                run_manifest_read(&x->c->msgs, &x->c->arena, x->file, (pg_str){json.ptr, json.len},
+                                  &x->launches[x->n_launches++]);
+            if (status != RUN_OK) {
+                return status;
+            }
         }
     }
-    return run_fail(&x->c->msgs, RUN_INPUT, RUN_MSG_ENTRY, x->file, entry == NULL ? "" : entry);
+    if (x->n_launches == 0) {
+        return run_fail(&x->c->msgs, RUN_INPUT, RUN_MSG_ENTRY, x->file, entry == NULL ? "" : entry);
+    }
+    return run_manifest_join(&x->c->msgs, &x->c->arena, x->file, x->launches, x->n_launches,
+                             &x->manifest);
 }
 
 static run_exit compile(runner *x)
@@ -57,7 +72,7 @@ static run_exit compile(runner *x)
     }
     run_exit status = x->is_kernel ? cli_compile_kernel(x->c, x->ctx, &x->options, &x->r)
                                    : cli_compile_file(x->c, x->ctx, &x->options, &x->text, &x->r);
-    return status == RUN_OK ? choose_entry(x) : status;
+    return status == RUN_OK ? choose_entries(x) : status;
 }
 
 static run_exit make_inputs(runner *x)
@@ -97,6 +112,8 @@ static run_exit launch(runner *x)
         .file = x->file,
         .compiled = x->r,
         .ir = x->is_kernel ? NULL : x->text.ptr,
+        .launches = x->launches,
+        .n_launches = x->n_launches,
         .first_seed = c->numbers[CLI_OPT_SEED],
         .n_seeds = c->numbers[CLI_OPT_SEEDS],
         .races = races == NULL               ? RUN_RACES_OFF

@@ -15,7 +15,7 @@ typedef struct session {
     ptxexec_module *module;
     ptxexec_device *device;
     ptxexec_report *report;
-    size_t entry;
+    size_t *entries; /* of the steps */
     uint64_t addresses[256];
 } session;
 
@@ -74,9 +74,15 @@ static run_exit load(session *s)
     if (status != PTXEXEC_OK) {
         return n == 0 ? failed(s, status) : refused(s, status);
     }
-    if (ptxexec_module_find(s->module, l->entry, &s->entry) != PTXEXEC_OK) {
-        return run_fail(s->msgs, RUN_INPUT, RUN_MSG_ENTRY, l->file,
-                        l->entry == NULL ? "" : l->entry);
+    s->entries = PG_NEWS(s->arena, size_t, l->n_steps);
+    if (s->entries == NULL) {
+        return failed(s, PTXEXEC_E_NOMEM);
+    }
+    for (uint32_t i = 0; i < l->n_steps; i++) {
+        const char *entry = l->steps[i].entry;
+        if (ptxexec_module_find(s->module, entry, &s->entries[i]) != PTXEXEC_OK) {
+            return run_fail(s->msgs, RUN_INPUT, RUN_MSG_ENTRY, l->file, entry == NULL ? "" : entry);
+        }
     }
     return RUN_OK;
 }
@@ -102,30 +108,33 @@ static run_exit make_buffers(session *s)
     return RUN_OK;
 }
 
-static run_exit make_params(session *s, const ptxexec_entry *entry, unsigned char **out)
+static run_exit make_params(session *s, uint32_t step, const ptxexec_entry *entry,
+                            unsigned char **out)
 {
-    const run_launch *l = s->launch;
+    const run_launch *launch = s->launch;
+    const run_step *l = &launch->steps[step];
     unsigned char *block = pg_arena_get(s->arena, entry->param_size, 1);
     if (block == NULL) {
         return failed(s, PTXEXEC_E_NOMEM);
     }
     if (entry->n_params != l->n_params) {
-        return run_fail(s->msgs, l->is_ours ? RUN_DEFECT : RUN_INPUT, RUN_MSG_SPEC_COUNT, l->file,
-                        entry->name, (unsigned)entry->n_params, (unsigned)l->n_params);
+        return run_fail(s->msgs, launch->is_ours ? RUN_DEFECT : RUN_INPUT, RUN_MSG_SPEC_COUNT,
+                        launch->file, entry->name, (unsigned)entry->n_params,
+                        (unsigned)l->n_params);
     }
     for (uint32_t i = 0; i < l->n_params; i++) {
         const run_param *p = &l->params[i];
         ptxexec_param about;
-        ptxexec_status status = ptxexec_module_param(s->module, s->entry, i, &about);
+        ptxexec_status status = ptxexec_module_param(s->module, s->entries[step], i, &about);
         if (status != PTXEXEC_OK) {
             return failed(s, status);
         }
         uint64_t address = p->buffer < 0 ? 0 : s->addresses[p->buffer] + p->offset;
         uint64_t size = p->buffer < 0 ? p->n_bytes : sizeof address;
         if (size != about.size) {
-            return run_fail(s->msgs, l->is_ours ? RUN_DEFECT : RUN_INPUT, RUN_MSG_SPEC_SIZE,
-                            l->file, p->spec, (unsigned long long)size, (unsigned)i, about.name,
-                            (unsigned)about.size);
+            return run_fail(s->msgs, launch->is_ours ? RUN_DEFECT : RUN_INPUT, RUN_MSG_SPEC_SIZE,
+                            launch->file, p->spec, (unsigned long long)size, (unsigned)i,
+                            about.name, (unsigned)about.size);
         }
         memcpy(block + about.offset, p->buffer < 0 ? p->bytes : &address, (size_t)size);
     }
@@ -246,27 +255,28 @@ static void print_stats(const session *s)
     print_lines(s);
 }
 
-static run_exit launch_once(session *s, uint64_t seed, bool is_first)
+static run_exit launch_step(session *s, uint32_t step, uint64_t seed, bool is_first)
 {
     run_launch *l = s->launch;
+    const run_step *at = &l->steps[step];
     ptxexec_entry entry;
-    ptxexec_status status = ptxexec_module_entry(s->module, s->entry, &entry);
+    ptxexec_status status = ptxexec_module_entry(s->module, s->entries[step], &entry);
     if (status != PTXEXEC_OK) {
         return failed(s, status);
     }
     unsigned char *params = NULL;
-    run_exit made = make_params(s, &entry, &params);
+    run_exit made = make_params(s, step, &entry, &params);
     if (made != RUN_OK) {
         return made;
     }
     long threads = sysconf(_SC_NPROCESSORS_ONLN);
     ptxexec_launch_options options = {
         .struct_size = sizeof options,
-        .entry = s->entry,
-        .grid = {l->grid[0], l->grid[1], l->grid[2]},
-        .block = {l->block[0], l->block[1], l->block[2]},
-        .cluster = {l->cluster[0], l->cluster[1], l->cluster[2]},
-        .dynamic_shared = l->smem,
+        .entry = s->entries[step],
+        .grid = {at->grid[0], at->grid[1], at->grid[2]},
+        .block = {at->block[0], at->block[1], at->block[2]},
+        .cluster = {at->cluster[0], at->cluster[1], at->cluster[2]},
+        .dynamic_shared = at->smem,
         .params = params,
         .params_size = entry.param_size,
         .seed = seed,
@@ -282,7 +292,7 @@ static run_exit launch_once(session *s, uint64_t seed, bool is_first)
         return failed(s, status);
     }
     if (is_first) {
-        l->seconds = ptxexec_report_stats(s->report).seconds;
+        l->seconds += ptxexec_report_stats(s->report).seconds;
         (void)fputs(ptxexec_report_output(s->report), stdout);
     }
     size_t n = ptxexec_report_diag_count(s->report);
@@ -298,6 +308,17 @@ static run_exit launch_once(session *s, uint64_t seed, bool is_first)
         return failed(s, status);
     }
     return status == PTXEXEC_OK ? RUN_OK : refused(s, status);
+}
+
+static run_exit launch_once(session *s, uint64_t seed, bool is_first)
+{
+    run_exit result = RUN_OK;
+    for (uint32_t i = 0; i < s->launch->n_steps && result == RUN_OK; i++) {
+        result = launch_step(s, i, seed, is_first);
+        ptxexec_report_destroy(s->report);
+        s->report = NULL;
+    }
+    return result;
 }
 
 /* Atomics on floats add up in any order, and so may round differently. */
@@ -402,9 +423,7 @@ static run_exit run_seed(session *s, uint64_t seed, bool is_first, bool is_loose
             pg_arena_release(s->arena, mark);
         }
     }
-    ptxexec_report_destroy(s->report);
     ptxexec_device_destroy(s->device);
-    s->report = NULL;
     s->device = NULL;
     return result;
 }

@@ -1,4 +1,5 @@
-/* device.h: launches PTX text on the executor, with several seeds, and brings arrays back. */
+/* device.h: launches PTX text on the executor, with several seeds, and brings arrays back. Launches
+ * of several entries run one after the other on the same arrays. */
 #ifndef PG_RUN_DEVICE_H
 #define PG_RUN_DEVICE_H
 
@@ -29,20 +30,26 @@ typedef struct run_param {
 
 typedef enum run_races { RUN_RACES_OFF, RUN_RACES_PRACTICE, RUN_RACES_ISA } run_races;
 
+/* One entry of the module with its arguments. */
+typedef struct run_step {
+    const char *entry;                      /* NULL: the only one */
+    uint32_t grid[3], block[3], cluster[3]; /* cluster 0: as the kernel says */
+    uint32_t smem;
+    const run_param *params;
+    uint32_t n_params;
+} run_step;
+
 typedef struct run_launch {
     const char *file; /* name of the PTX text in messages */
     pg_str ptx;
     bool is_ours; /* our own PTX: what the executor cannot read is our defect */
     /* What the PTX was compiled from, so that faults stand at lines of the author's; or NULL. */
     const ptxgen_result *compiled;
-    const char *ir;    /* the text that went in; NULL: none (a library kernel) */
-    const char *entry; /* NULL: the only one */
-    uint32_t grid[3], block[3], cluster[3]; /* cluster 0: as the kernel says */
-    uint32_t smem;
+    const char *ir; /* the text that went in; NULL: none (a library kernel) */
+    const run_step *steps;
+    uint32_t n_steps; /* in this order */
     run_buffer *buffers;
     uint32_t n_buffers;
-    const run_param *params;
-    uint32_t n_params;
     uint64_t first_seed, n_seeds; /* n_seeds 0: one */
     run_races races;
     bool has_stats;

@@ -23,53 +23,101 @@ static run_exit eval_size(const job *j, const char *what, pg_str expression, int
     return status;
 }
 
-static run_exit eval_launch(job *j)
+static run_exit eval_launch(const job *j, const run_manifest *manifest, run_step *step)
 {
     static const char *const names[] = {"grid.x", "grid.y", "grid.z"};
-    const run_manifest *manifest = j->in->manifest;
-    run_launch *l = &j->launch;
+    step->entry = manifest->entry;
     for (int i = 0; i < 3; i++) {
-        run_exit status = eval_size(j, names[i], manifest->grid[i], 1, &l->grid[i]);
+        run_exit status = eval_size(j, names[i], manifest->grid[i], 1, &step->grid[i]);
         if (status != RUN_OK) {
             return status;
         }
-        l->block[i] = manifest->block[i];
-        l->cluster[i] = manifest->cluster[i];
+        step->block[i] = manifest->block[i];
+        step->cluster[i] = manifest->cluster[i];
     }
-    return eval_size(j, "smem", manifest->smem, 0, &l->smem);
+    return eval_size(j, "smem", manifest->smem, 0, &step->smem);
 }
 
-static run_exit make_params(job *j)
+static run_exit make_buffers(job *j)
 {
     uint32_t n = j->in->manifest->n_args;
     run_buffer *buffers = PG_NEWS(j->arena, run_buffer, n);
-    run_param *params = PG_NEWS(j->arena, run_param, n);
-    if (buffers == NULL || params == NULL) {
+    if (buffers == NULL) {
         return run_fail(j->msgs, RUN_TOOL, RUN_MSG_NO_MEMORY, j->how->file);
     }
     uint32_t n_buffers = 0;
     for (uint32_t i = 0; i < n; i++) {
         const run_value *v = &j->in->values[i];
-        params[i] = (run_param){.spec = v->spec->name, .buffer = -1};
-        if (v->spec->kind != RUN_ARG_POINTER) {
-            params[i].bytes = &v->bits; /* little-endian: the low bytes come first */
-            params[i].n_bytes = run_dtypes[v->spec->type].size;
-            continue;
+        if (v->spec->kind == RUN_ARG_POINTER) {
+            buffers[n_buffers++] = (run_buffer){
+                .label = v->spec->name,
+                .init = v->array.data,
+                .n_bytes = v->array.n_bytes,
+                .is_output = v->spec->is_out || v->out_file != NULL,
+                .type = v->spec->type,
+            };
         }
-        params[i].buffer = (int32_t)n_buffers;
-        buffers[n_buffers++] = (run_buffer){
-            .label = v->spec->name,
-            .init = v->array.data,
-            .n_bytes = v->array.n_bytes,
-            .is_output = v->spec->is_out || v->out_file != NULL,
-            .type = v->spec->type,
-        };
     }
     j->launch.buffers = buffers;
     j->launch.n_buffers = n_buffers;
-    j->launch.params = params;
-    j->launch.n_params = n;
     return RUN_OK;
+}
+
+/* The value of a launch's argument, and which buffer it is. */
+static const run_value *find_value(const job *j, const char *name, int32_t *buffer)
+{
+    *buffer = 0;
+    for (uint32_t i = 0; i < j->in->manifest->n_args; i++) {
+        const run_value *v = &j->in->values[i];
+        if (strcmp(v->spec->name, name) == 0) {
+            return v;
+        }
+        *buffer += v->spec->kind == RUN_ARG_POINTER;
+    }
+    return NULL;
+}
+
+static run_exit make_step(job *j, const run_manifest *manifest, run_step *step)
+{
+    run_exit status = eval_launch(j, manifest, step);
+    run_param *params = PG_NEWS(j->arena, run_param, manifest->n_args);
+    if (status != RUN_OK || params == NULL) {
+        return status != RUN_OK ? status
+                                : run_fail(j->msgs, RUN_TOOL, RUN_MSG_NO_MEMORY, j->how->file);
+    }
+    for (uint32_t i = 0; i < manifest->n_args; i++) {
+        int32_t buffer;
+        const run_value *v = find_value(j, manifest->args[i].name, &buffer);
+        if (v == NULL) {
+            return run_fail(j->msgs, RUN_DEFECT, RUN_MSG_MANIFEST, j->how->file,
+                            "an argument of a launch is missing");
+        }
+        params[i] = (run_param){.spec = v->spec->name, .buffer = -1};
+        if (v->spec->kind == RUN_ARG_POINTER) {
+            params[i].buffer = buffer;
+        } else {
+            params[i].bytes = &v->bits; /* little-endian: the low bytes come first */
+            params[i].n_bytes = run_dtypes[v->spec->type].size;
+        }
+    }
+    step->params = params;
+    step->n_params = manifest->n_args;
+    return RUN_OK;
+}
+
+static run_exit make_steps(job *j)
+{
+    run_step *steps = PG_NEWS(j->arena, run_step, j->how->n_launches);
+    if (steps == NULL) {
+        return run_fail(j->msgs, RUN_TOOL, RUN_MSG_NO_MEMORY, j->how->file);
+    }
+    run_exit status = RUN_OK;
+    for (uint32_t i = 0; i < j->how->n_launches && status == RUN_OK; i++) {
+        status = make_step(j, &j->how->launches[i], &steps[i]);
+    }
+    j->launch.steps = steps;
+    j->launch.n_steps = j->how->n_launches;
+    return status;
 }
 
 static run_exit take_results(job *j)
@@ -109,16 +157,15 @@ run_exit run_job(const run_msgs *m, pg_arena *a, const run_how *how, run_inputs 
         .is_ours = true,
         .compiled = how->compiled,
         .ir = how->ir,
-        .entry = inputs->manifest->entry,
         .first_seed = how->first_seed,
         .n_seeds = how->n_seeds,
         .races = how->races,
         .has_stats = how->has_stats,
         .max_steps = how->max_steps,
     };
-    run_exit status = eval_launch(&j);
+    run_exit status = make_steps(&j);
     if (status == RUN_OK) {
-        status = make_params(&j);
+        status = make_buffers(&j);
     }
     if (status == RUN_OK) {
         status = run_launch_all(m, a, &j.launch);

@@ -12,6 +12,8 @@ typedef struct run_how {
     const char *file;
     const ptxgen_result *compiled; /* the kernel, with its PTX */
     const char *ir;                /* text that it came from; NULL: a library kernel */
+    const run_manifest *launches;  /* one after the other; `inputs` has the arguments of all */
+    uint32_t n_launches;
     uint64_t first_seed, n_seeds;
     run_races races;
     bool has_stats;
@@ -23,7 +25,8 @@ run_exit run_job(const run_msgs *m, pg_arena *a, const run_how *how, run_inputs 
                  double *seconds);
 
 /* Compares every output with the library kernel's reference, or with the interpreter on IR text,
- * and prints a line for each to stdout: the largest error beside the error allowed there. */
+ * and prints a line for each to stdout: the largest error beside the error allowed there. What one
+ * launch writes for the next is no output. */
 run_exit run_verify_kernel(const run_msgs *m, pg_arena *a, const char *kernel,
                            const ptxgen_setting *settings, size_t n_settings,
                            const run_inputs *inputs);

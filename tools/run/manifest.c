@@ -182,3 +182,48 @@ run_exit run_manifest_read(const run_msgs *m, pg_arena *a, const char *file, pg_
     }
     return r.reason == NULL ? RUN_OK : run_fail(m, RUN_DEFECT, RUN_MSG_MANIFEST, file, r.reason);
 }
+
+/* ---- several launches --------------------------------------------------------------------------
+ */
+
+static run_arg_spec *find_arg(const run_manifest *m, const char *name)
+{
+    for (uint32_t i = 0; i < m->n_args; i++) {
+        if (strcmp(m->args[i].name, name) == 0) {
+            return &m->args[i];
+        }
+    }
+    return NULL;
+}
+
+run_exit run_manifest_join(const run_msgs *m, pg_arena *a, const char *file,
+                           const run_manifest *launches, uint32_t n, run_manifest *out)
+{
+    uint32_t most = 0;
+    for (uint32_t l = 0; l < n; l++) {
+        most += launches[l].n_args;
+    }
+    *out = launches[0];
+    out->n_args = 0;
+    out->args = PG_NEWS(a, run_arg_spec, most);
+    if (out->args == NULL) {
+        return run_fail(m, RUN_TOOL, RUN_MSG_NO_MEMORY, file);
+    }
+    for (uint32_t l = 0; l < n; l++) {
+        for (uint32_t i = 0; i < launches[l].n_args; i++) {
+            const run_arg_spec *arg = &launches[l].args[i];
+            run_arg_spec *known = find_arg(out, arg->name);
+            if (known == NULL) {
+                out->args[out->n_args++] = *arg;
+                continue;
+            }
+            if (known->kind != arg->kind || known->type != arg->type) {
+                return run_fail(m, RUN_INPUT, RUN_MSG_ARG_DTYPE, file, arg->name,
+                                run_dtypes[known->type].name, run_dtypes[arg->type].name);
+            }
+            known->is_scratch = known->is_scratch || (known->is_out && !known->is_in && arg->is_in);
+            known->is_out = known->is_out || arg->is_out;
+        }
+    }
+    return RUN_OK;
+}

@@ -14,6 +14,7 @@ typedef struct run_arg_spec {
     run_arg_kind kind;
     run_dtype type;
     bool is_in, is_out; /* pointers; neither: no role was given */
+    bool is_scratch;    /* written by one launch for a later one: nobody else's input or output */
     bool has_shape;
     uint32_t rank;
     pg_str shape[RUN_MAX_DIMS]; /* expressions, outermost first; "?" is not known before the run */
@@ -35,5 +36,11 @@ typedef struct run_manifest {
 /* Everything is copied into the arena. RUN_DEFECT on JSON of another shape: we wrote it. */
 run_exit run_manifest_read(const run_msgs *m, pg_arena *a, const char *file, pg_str json,
                            run_manifest *out);
+
+/* What launches one after the other take together: each argument once, by its name; all else as in
+ * the first. An argument is an input if its first launch reads it. Two kinds or types under one
+ * name: RUN_INPUT. */
+run_exit run_manifest_join(const run_msgs *m, pg_arena *a, const char *file,
+                           const run_manifest *launches, uint32_t n, run_manifest *out);
 
 #endif

@@ -102,7 +102,8 @@ static double *to_doubles(pg_arena *a, const run_value *v, const void *data)
 
 static bool is_output(const run_value *v)
 {
-    return v->spec->kind == RUN_ARG_POINTER && v->spec->is_out && v->result != NULL;
+    return v->spec->kind == RUN_ARG_POINTER && v->spec->is_out && !v->spec->is_scratch &&
+           v->result != NULL;
 }
 
 /* ---- library kernels ----------------------------------------------------------------------- */
