@@ -3,7 +3,9 @@
 
 _Static_assert((int)PTXGEN_I1 == (int)PG_I1 && (int)PTXGEN_I64 == (int)PG_I64 &&
                    (int)PTXGEN_F16 == (int)PG_F16 && (int)PTXGEN_BF16 == (int)PG_BF16 &&
-                   (int)PTXGEN_F32 == (int)PG_F32 && (int)PTXGEN_F64 == (int)PG_F64,
+                   (int)PTXGEN_F32 == (int)PG_F32 && (int)PTXGEN_F64 == (int)PG_F64 &&
+                   (int)PTXGEN_TF32 == (int)PG_TF32 && (int)PTXGEN_E4M3 == (int)PG_E4M3 &&
+                   (int)PTXGEN_E5M2 == (int)PG_E5M2,
                "public element numbers follow types.def");
 
 ptxgen_status ptxgen_module_create(ptxgen_ctx *ctx, ptxgen_str target, ptxgen_module **out)
@@ -118,7 +120,7 @@ static ptxgen_type shaped(ptxgen_module *m, pg_type_info *info, ptxgen_elem elem
                           const int32_t *dims)
 {
     if (m == NULL || dims == NULL || rank < 1 || rank > PG_MAX_RANK || elem <= PTXGEN_ELEM_NONE ||
-        elem > PTXGEN_F64) {
+        elem > PTXGEN_E5M2) {
         return (ptxgen_type){0};
     }
     info->elem = (uint8_t)elem;
@@ -131,7 +133,7 @@ static ptxgen_type shaped(ptxgen_module *m, pg_type_info *info, ptxgen_elem elem
 
 ptxgen_type ptxgen_type_scalar(ptxgen_module *m, ptxgen_elem elem)
 {
-    if (m == NULL || elem <= PTXGEN_ELEM_NONE || elem > PTXGEN_F64) {
+    if (m == NULL || elem <= PTXGEN_ELEM_NONE || elem > PTXGEN_E5M2) {
         return (ptxgen_type){0};
     }
     return (ptxgen_type){pg_type_scalar(m->ir->ctx->types, (pg_elem)elem).id};
@@ -139,7 +141,7 @@ ptxgen_type ptxgen_type_scalar(ptxgen_module *m, ptxgen_elem elem)
 
 ptxgen_type ptxgen_type_ptr(ptxgen_module *m, ptxgen_elem elem)
 {
-    if (m == NULL || elem <= PTXGEN_ELEM_NONE || elem > PTXGEN_F64) {
+    if (m == NULL || elem <= PTXGEN_ELEM_NONE || elem > PTXGEN_E5M2) {
         return (ptxgen_type){0};
     }
     return (ptxgen_type){pg_type_ptr(m->ir->ctx->types, (pg_elem)elem).id};
@@ -199,7 +201,7 @@ ptxgen_type ptxgen_type_token(ptxgen_module *m)
 
 ptxgen_type ptxgen_type_with_elem(ptxgen_module *m, ptxgen_type t, ptxgen_elem elem)
 {
-    if (m == NULL || elem <= PTXGEN_ELEM_NONE || elem > PTXGEN_F64) {
+    if (m == NULL || elem <= PTXGEN_ELEM_NONE || elem > PTXGEN_E5M2) {
         return (ptxgen_type){0};
     }
     return (ptxgen_type){

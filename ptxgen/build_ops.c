@@ -159,7 +159,7 @@ ptxgen_value ptxgen_build_select(ptxgen_builder *b, ptxgen_value condition, ptxg
 
 ptxgen_value ptxgen_build_cast(ptxgen_builder *b, ptxgen_value x, ptxgen_elem elem)
 {
-    if (elem <= PTXGEN_ELEM_NONE || elem > PTXGEN_F64) {
+    if (elem <= PTXGEN_ELEM_NONE || elem > PTXGEN_E5M2) {
         ptxgen_build_error(b, "cast to an unknown element type");
         return (ptxgen_value){0};
     }

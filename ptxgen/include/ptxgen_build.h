@@ -44,7 +44,10 @@ typedef enum ptxgen_elem {
     PTXGEN_F16 = 6,
     PTXGEN_BF16 = 7,
     PTXGEN_F32 = 8,
-    PTXGEN_F64 = 9
+    PTXGEN_F64 = 9,
+    PTXGEN_TF32 = 10, /* words of f32, of which matrix operations read the upper 19 bits */
+    PTXGEN_E4M3 = 11,
+    PTXGEN_E5M2 = 12
 } ptxgen_elem;
 
 /* ---- modules -------------------------------------------------------------------------------- */
