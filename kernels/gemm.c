@@ -1,31 +1,32 @@
-/* gemm: c = act(alpha * a * b + beta * c0 + bias), f32 accumulation on the matrix units.
+/* gemm: c = act(alpha * a * b + beta * c0 + bias) on the matrix units; f32 by fma.
  *
  * One program computes a tile of c. Programs are numbered so that neighbours share rows of a and
  * columns of b (groups of 8 tiles down, then across): what they load together stays in the cache.
- * Every extent is free: masks give 0 where an array ends. */
-#include <math.h>
+ * Every extent is free: masks give 0 where an array ends.
+ *
+ * Rows that are multiples of 16 bytes are copied by 16 bytes, others by 4 or element by element.
+ * With align=auto the program looks at the extents and takes one of these ways (paths, below); they
+ * are the same code but for the number `vec` of neighbours that lie together.
+ *
+ * With split_k, programs sum parts of k into `work`, and a second kernel adds the parts up in
+ * order: the same numbers each time, unlike atomics. */
+#include "kernels/gemm.h"
 
-#include "kernels/kernel.h"
-
-enum { GROUP = 8 };
+enum { GROUP = 8, SUM_ROWS = 8, SUM_COLS = 128, MOST_PATHS = 3 };
 
 typedef struct gemm {
+    gemm_settings s;
     ptxgen_module *m;
     ptxgen_builder *b;
-    ptxgen_elem elem;
-    int32_t tile[3]; /* m, n, k */
-    uint32_t align;  /* contiguous extents are multiples of this many elements */
-    int is_a_col, is_b_col, has_bias;
-    double alpha, beta;
-    const kernel_settings *settings;
-    ptxgen_value a, bb, c0, bias, c;
+    int32_t vec; /* neighbours of a contiguous extent that lie together, aligned, all in or out */
+    ptxgen_value a, bb, c0, bias, c, work;
     ptxgen_value n[3];     /* i32: m, n, k */
     ptxgen_value first[2]; /* i32: first row and column of the tile */
 } gemm;
 
 /* A tile of an array in memory: rows of contiguous columns. */
 typedef struct place {
-    int32_t rows, cols;
+    int32_t rows, cols, vec;
     ptxgen_value stride;               /* i64: elements from row to row */
     ptxgen_value row_limit, col_limit; /* i32: rows and columns that exist */
     ptxgen_value offset;               /* i64 tile */
@@ -43,9 +44,25 @@ static ptxgen_type tile2(const gemm *g, ptxgen_elem e, int32_t rows, int32_t col
     return ptxgen_type_tile(g->m, e, 2, dims, none);
 }
 
+static ptxgen_type sums(const gemm *g)
+{
+    return tile2(g, g->s.type->sum, g->s.tile[0], g->s.tile[1]);
+}
+
 static ptxgen_value i32(const gemm *g, int64_t x)
 {
     return ptxgen_const_int(g->b, scalar(g, PTXGEN_I32), x);
+}
+
+static int is_int(const gemm *g)
+{
+    return g->s.type->sum == PTXGEN_I32;
+}
+
+/* A literal of a type of a, b or c. */
+static ptxgen_value number(const gemm *g, ptxgen_type type, double x)
+{
+    return is_int(g) ? ptxgen_const_int(g->b, type, (int64_t)x) : ptxgen_const_float(g->b, type, x);
 }
 
 static ptxgen_value op1(const gemm *g, const char *op, ptxgen_value x, ptxgen_type type)
@@ -60,16 +77,40 @@ static ptxgen_value op2(const gemm *g, const char *op, ptxgen_value x, ptxgen_va
     return ptxgen_build_binary(g->b, op, x, y);
 }
 
-/* To another element type, from f32 or to it. */
+/* Arithmetic on sums: `op` without its letter for the class. */
+static ptxgen_value sum2(const gemm *g, const char *of_floats, const char *of_ints, ptxgen_value x,
+                         ptxgen_value y)
+{
+    return op2(g, is_int(g) ? of_ints : of_floats, x, y);
+}
+
+/* Between c's type and that of sums. */
 static ptxgen_value converted(const gemm *g, ptxgen_value x, ptxgen_elem e)
 {
-    return g->elem == PTXGEN_F32 ? x : ptxgen_build_cast(g->b, x, e);
+    return g->s.type->out == g->s.type->sum ? x : ptxgen_build_cast(g->b, x, e);
 }
 
 static ptxgen_value wide(const gemm *g, ptxgen_value x)
 {
     return ptxgen_build_cast(g->b, x, PTXGEN_I64);
 }
+
+static int32_t least(int32_t a, int32_t b)
+{
+    return a < b ? a : b;
+}
+
+static int32_t log2_of(int32_t x)
+{
+    int32_t n = 0;
+    while (x >> (n + 1) > 0) {
+        n++;
+    }
+    return n;
+}
+
+/* ---- tiles in memory ---------------------------------------------------------------------------
+ */
 
 /* Element offsets of a place from its first element. */
 static void make_offset(const gemm *g, place *p)
@@ -83,16 +124,16 @@ static void make_offset(const gemm *g, place *p)
     p->offset = op2(g, "iadd", start, col);
 }
 
-/* Which columns exist, as a 1 x cols tile. Where extents are multiples of `align`, the question is
- * asked once for so many neighbours, so that they can be loaded together. */
+/* Which columns exist, as a 1 x cols tile. The question is asked once for `vec` neighbours, so that
+ * they can be loaded together. */
 static ptxgen_value col_mask(const gemm *g, const place *p)
 {
     ptxgen_builder *b = g->b;
-    const int32_t vec = (int32_t)g->align, n = p->cols / vec;
+    const int32_t vec = least(p->vec, p->cols), n = p->cols / vec;
     ptxgen_type index = tile2(g, PTXGEN_I32, 1, n);
     ptxgen_value limit = p->col_limit;
     if (vec > 1) {
-        limit = op2(g, "ishr", limit, i32(g, 3)); /* a multiple of 8 */
+        limit = op2(g, "ishr", limit, i32(g, log2_of(vec)));
     }
     ptxgen_value is_in = ptxgen_build_compare(b, "icmp", "lt", ptxgen_build_iota(b, index, 1),
                                               ptxgen_build_splat(b, limit, index));
@@ -119,11 +160,16 @@ static ptxgen_value mask_of(const gemm *g, const place *p)
     return op2(g, "and", op1(g, "broadcast", row, all), op1(g, "broadcast", col_mask(g, p), all));
 }
 
-static ptxgen_value load(const gemm *g, const place *p, ptxgen_value pointer)
+static ptxgen_value load(const gemm *g, const place *p, ptxgen_value pointer, ptxgen_elem e)
 {
-    ptxgen_value zero = ptxgen_const_float(g->b, tile2(g, g->elem, p->rows, p->cols), 0.0);
+    ptxgen_value zero = number(g, tile2(g, e, p->rows, p->cols), 0.0);
     return ptxgen_build_load(g->b, ptxgen_build_addptr(g->b, pointer, p->offset), mask_of(g, p),
                              zero);
+}
+
+static void store(const gemm *g, const place *p, ptxgen_value pointer, ptxgen_value x)
+{
+    ptxgen_build_store(g->b, ptxgen_build_addptr(g->b, pointer, p->offset), x, mask_of(g, p));
 }
 
 /* Rows (or columns) from `first` on. */
@@ -140,6 +186,9 @@ static ptxgen_value start(const gemm *g, ptxgen_value pointer, ptxgen_value row,
     return ptxgen_build_addptr(g->b, at, wide(g, col));
 }
 
+/* ---- the product -------------------------------------------------------------------------------
+ */
+
 /* The operand's tile of iteration k0: `dim` is its dimension that c has too (0: a, 1: b), is_k_rows
  * tells that k counts its rows in memory. */
 static ptxgen_value operand(const gemm *g, place p, int dim, int is_k_rows, ptxgen_value k0)
@@ -148,90 +197,247 @@ static ptxgen_value operand(const gemm *g, place p, int dim, int is_k_rows, ptxg
     ptxgen_value k_left = left(g, 2, k0), other = left(g, dim, g->first[dim]);
     p.row_limit = is_k_rows ? k_left : other;
     p.col_limit = is_k_rows ? other : k_left;
-    return load(g, &p,
-                start(g, pointer, is_k_rows ? k0 : g->first[dim], p.stride,
-                      is_k_rows ? g->first[dim] : k0));
+    pointer =
+        start(g, pointer, is_k_rows ? k0 : g->first[dim], p.stride, is_k_rows ? g->first[dim] : k0);
+    return load(g, &p, pointer, g->s.type->in);
 }
 
 static place operand_place(const gemm *g, int dim, int is_k_rows)
 {
-    place p = {.rows = is_k_rows ? g->tile[2] : g->tile[dim],
-               .cols = is_k_rows ? g->tile[dim] : g->tile[2],
+    place p = {.rows = is_k_rows ? g->s.tile[2] : g->s.tile[dim],
+               .cols = is_k_rows ? g->s.tile[dim] : g->s.tile[2],
+               .vec = g->vec,
                .stride = wide(g, g->n[is_k_rows ? dim : 2])};
     make_offset(g, &p);
     return p;
 }
 
+/* Asynchronous copies take 4 bytes at least. */
+static int is_async(const gemm *g)
+{
+    return g->vec * g->s.type->in_bytes >= 4;
+}
+
+/* Steps along k that a program makes: all, or those of its part. */
+static void steps(const gemm *g, ptxgen_value out[2])
+{
+    ptxgen_value all = op2(g, "icdiv", g->n[2], i32(g, g->s.tile[2]));
+    out[0] = i32(g, 0);
+    out[1] = all;
+    if (g->s.split > 1) {
+        ptxgen_value part = ptxgen_build_program_id(g->b, 1);
+        ptxgen_value each = op2(g, "icdiv", all, i32(g, g->s.split));
+        out[0] = op2(g, "imin", op2(g, "imul", part, each), all);
+        out[1] = op2(g, "imin", op2(g, "iadd", out[0], each), all);
+    }
+}
+
 static ptxgen_value product(const gemm *g)
 {
     ptxgen_builder *b = g->b;
-    const int is_a_k_rows = g->is_a_col, is_b_k_rows = !g->is_b_col;
+    const int is_a_k_rows = g->s.is_a_col, is_b_k_rows = !g->s.is_b_col;
     place pa = operand_place(g, 0, is_a_k_rows), pb = operand_place(g, 1, is_b_k_rows);
-    ptxgen_type acc = tile2(g, PTXGEN_F32, g->tile[0], g->tile[1]);
-    ptxgen_value zero = ptxgen_const_float(b, acc, 0.0), args[2], sum = {0}, y = {0};
-    ptxgen_value trips = op2(g, "icdiv", g->n[2], i32(g, g->tile[2]));
-    ptxgen_for_begin(b, i32(g, 0), trips, i32(g, 1), 1, &zero, args);
-    ptxgen_value k0 = op2(g, "imul", args[0], i32(g, g->tile[2]));
+    ptxgen_type type = sums(g);
+    ptxgen_value zero = number(g, type, 0.0), bounds[2], args[2], sum = {0}, y = {0};
+    steps(g, bounds);
+    ptxgen_for_begin(b, bounds[0], bounds[1], i32(g, 1), 1, &zero, args);
+    ptxgen_value k0 = op2(g, "imul", args[0], i32(g, g->s.tile[2]));
     ptxgen_value in[3] = {operand(g, pa, 0, is_a_k_rows, k0), operand(g, pb, 1, is_b_k_rows, k0),
                           args[1]};
-    ptxgen_build_op(b, "mma", 3, in, 1, &acc, &y);
-    if (g->is_a_col) {
+    ptxgen_build_op(b, g->s.type->is_unsigned ? "umma" : "mma", 3, in, 1, &type, &y);
+    if (g->s.is_a_col) {
         ptxgen_op_attr(b, "transa", 1);
     }
-    if (g->is_b_col) {
+    if (g->s.is_b_col) {
         ptxgen_op_attr(b, "transb", 1);
     }
     ptxgen_for_end(b, 1, &y, &sum);
-    ptxgen_op_attr(b, "stages", g->align == 1 ? 1 : kernel_setting_int(g->settings, "stages"));
+    ptxgen_op_attr(b, "stages", is_async(g) ? g->s.stages : 1);
     return sum;
 }
 
+/* ---- the epilogue ------------------------------------------------------------------------------
+ */
+
 static ptxgen_value activation(const gemm *g, ptxgen_value x)
 {
-    ptxgen_builder *b = g->b;
-    if (kernel_setting_is(g->settings, "act", "relu")) {
-        return op2(g, "fmax", x, build_const_like(b, x, 0.0));
+    switch (g->s.act) {
+    case GEMM_RELU: return sum2(g, "fmax", "imax", x, number(g, sums(g), 0.0));
+    case GEMM_GELU: return build_gelu(g->b, x);
+    case GEMM_NONE:
+    default: return x;
     }
-    if (kernel_setting_is(g->settings, "act", "gelu")) {
-        return build_gelu(b, x);
-    }
-    return x;
 }
 
-static void epilogue(const gemm *g, ptxgen_value x)
+/* Neighbours of c, of elements of `bytes`, that are accessed together. */
+static int32_t vec_of(const gemm *g, int32_t bytes)
 {
-    ptxgen_builder *b = g->b;
-    ptxgen_type acc = tile2(g, PTXGEN_F32, g->tile[0], g->tile[1]);
-    place p = {.rows = g->tile[0],
-               .cols = g->tile[1],
+    return least(g->vec, 16 / bytes);
+}
+
+static place c_place(const gemm *g, int32_t bytes)
+{
+    place p = {.rows = g->s.tile[0],
+               .cols = g->s.tile[1],
+               .vec = vec_of(g, bytes),
                .stride = wide(g, g->n[1]),
                .row_limit = left(g, 0, g->first[0]),
                .col_limit = left(g, 1, g->first[1])};
     make_offset(g, &p);
-    if (g->alpha != 1.0) {
-        x = op2(g, "fmul", x, ptxgen_const_float(b, acc, g->alpha));
-    }
-    if (g->beta != 0.0) {
-        ptxgen_value c0 = load(g, &p, start(g, g->c0, g->first[0], p.stride, g->first[1]));
-        x = ptxgen_build_fma(b, converted(g, c0, PTXGEN_F32), ptxgen_const_float(b, acc, g->beta),
-                             x);
-    }
-    if (g->has_bias) {
-        ptxgen_type row = tile2(g, g->elem, 1, g->tile[1]);
-        ptxgen_value at = ptxgen_build_addptr(
-            b, ptxgen_build_addptr(b, g->bias, wide(g, g->first[1])),
-            wide(g, ptxgen_build_iota(b, ptxgen_type_with_elem(g->m, row, PTXGEN_I32), 1)));
-        ptxgen_value y = ptxgen_build_load(b, at, col_mask(g, &p), ptxgen_const_float(b, row, 0.0));
-        x = op2(g, "fadd", x, op1(g, "broadcast", converted(g, y, PTXGEN_F32), acc));
-    }
-    ptxgen_value at =
-        ptxgen_build_addptr(b, start(g, g->c, g->first[0], p.stride, g->first[1]), p.offset);
-    ptxgen_build_store(b, at, converted(g, activation(g, x), g->elem), mask_of(g, &p));
+    return p;
 }
 
-static ptxgen_value array(const gemm *g, const char *name, const char *role)
+static ptxgen_value with_c0(const gemm *g, const place *p, ptxgen_value x)
 {
-    ptxgen_value v = ptxgen_param(g->b, name, ptxgen_type_ptr(g->m, g->elem));
+    ptxgen_value beta = number(g, sums(g), g->s.beta);
+    ptxgen_value c0 =
+        load(g, p, start(g, g->c0, g->first[0], p->stride, g->first[1]), g->s.type->out);
+    c0 = converted(g, c0, g->s.type->sum);
+    return is_int(g) ? op2(g, "iadd", op2(g, "imul", c0, beta), x)
+                     : ptxgen_build_fma(g->b, c0, beta, x);
+}
+
+static ptxgen_value with_bias(const gemm *g, const place *p, ptxgen_value x)
+{
+    ptxgen_builder *b = g->b;
+    ptxgen_type row = tile2(g, g->s.type->out, 1, g->s.tile[1]);
+    ptxgen_value at = ptxgen_build_addptr(
+        b, ptxgen_build_addptr(b, g->bias, wide(g, g->first[1])),
+        wide(g, ptxgen_build_iota(b, ptxgen_type_with_elem(g->m, row, PTXGEN_I32), 1)));
+    ptxgen_value y = ptxgen_build_load(b, at, col_mask(g, p), number(g, row, 0.0));
+    y = op1(g, "broadcast", converted(g, y, g->s.type->sum), sums(g));
+    return sum2(g, "fadd", "iadd", x, y);
+}
+
+static void epilogue(const gemm *g, ptxgen_value x)
+{
+    place p = c_place(g, g->s.type->out_bytes);
+    if (g->s.alpha != 1.0) {
+        x = sum2(g, "fmul", "imul", x, number(g, sums(g), g->s.alpha));
+    }
+    if (g->s.beta != 0.0) {
+        x = with_c0(g, &p, x);
+    }
+    if (g->s.has_bias) {
+        x = with_bias(g, &p, x);
+    }
+    store(g, &p, start(g, g->c, g->first[0], p.stride, g->first[1]),
+          converted(g, activation(g, x), g->s.type->out));
+}
+
+/* ---- parts of k --------------------------------------------------------------------------------
+ */
+
+/* The tile of `part` (i32) in work: parts x m x n sums. */
+static ptxgen_value part_start(const gemm *g, const place *p, ptxgen_value part)
+{
+    ptxgen_value size = op2(g, "imul", wide(g, g->n[0]), p->stride);
+    ptxgen_value at = ptxgen_build_addptr(g->b, g->work, op2(g, "imul", wide(g, part), size));
+    return start(g, at, g->first[0], p->stride, g->first[1]);
+}
+
+/* A sum has 4 bytes. */
+static void store_part(const gemm *g, ptxgen_value x)
+{
+    place p = c_place(g, 4);
+    store(g, &p, part_start(g, &p, ptxgen_build_program_id(g->b, 1)), x);
+}
+
+static ptxgen_value sum_of_parts(const gemm *g)
+{
+    ptxgen_builder *b = g->b;
+    place p = c_place(g, 4);
+    ptxgen_value zero = number(g, sums(g), 0.0), args[2], sum = {0};
+    ptxgen_for_begin(b, i32(g, 0), i32(g, g->s.split), i32(g, 1), 1, &zero, args);
+    ptxgen_value x = load(g, &p, part_start(g, &p, args[0]), g->s.type->sum);
+    x = sum2(g, "fadd", "iadd", args[1], x);
+    ptxgen_for_end(b, 1, &x, &sum);
+    return sum;
+}
+
+/* ---- paths -------------------------------------------------------------------------------------
+ */
+
+/* What extent d must be a multiple of, so that `vec` neighbours lie together wherever it is the
+ * length of rows. */
+static int32_t need(const gemm *g, int d, int is_sum)
+{
+    const int is_row =
+        d == 1 ? !g->s.is_b_col : (d == 0 ? g->s.is_a_col : !g->s.is_a_col || g->s.is_b_col);
+    const int32_t of_c = d == 1 ? vec_of(g, g->s.type->out_bytes) : 1;
+    const int32_t of_operands = is_row && !is_sum ? g->vec : 1;
+    return of_c > of_operands ? of_c : of_operands;
+}
+
+static ptxgen_value is_aligned(const gemm *g, int is_sum)
+{
+    ptxgen_value rest = {0};
+    for (int d = 0; d < 3; d++) {
+        const int32_t n = need(g, d, is_sum);
+        if (n > 1) {
+            ptxgen_value x = op2(g, "and", g->n[d], i32(g, n - 1));
+            rest = rest.id == 0 ? x : op2(g, "or", rest, x);
+        }
+    }
+    return ptxgen_build_compare(g->b, "icmp", "eq", rest, i32(g, 0));
+}
+
+/* The extents again, in a form that shows what they are multiples of. */
+static void show_multiples(gemm *g, int is_sum)
+{
+    for (int d = 0; d < 3; d++) {
+        const int32_t n = need(g, d, is_sum);
+        if (n > 1) {
+            ptxgen_value units = op2(g, "ishr", g->n[d], i32(g, log2_of(n)));
+            g->n[d] = op2(g, "imul", units, i32(g, n));
+        }
+    }
+}
+
+/* Neighbours that the paths take together: 16 bytes of them, 4 bytes (the least that asynchronous
+ * copies take), one. Programs of one launch all take the same path. */
+static int32_t paths_of(const gemm *g, int32_t bytes, int32_t out[MOST_PATHS])
+{
+    int32_t n = 0;
+    if (g->s.align != 0) {
+        out[n++] = least((int32_t)g->s.align, 16 / bytes);
+        return n;
+    }
+    out[n++] = 16 / bytes;
+    if (bytes < 4) {
+        out[n++] = 4 / bytes;
+    }
+    out[n++] = 1;
+    return n;
+}
+
+/* Where elements are loaded one by one, a thread holds those of a whole step: 32 deep is as much as
+ * its registers take. */
+static void tile_program(const gemm *from)
+{
+    gemm g = *from;
+    if (!is_async(&g)) {
+        g.s.tile[2] = least(g.s.tile[2], 32);
+    }
+    ptxgen_value x = product(&g);
+    if (g.s.split > 1) {
+        store_part(&g, x);
+    } else {
+        epilogue(&g, x);
+    }
+}
+
+static void sum_program(const gemm *g)
+{
+    epilogue(g, sum_of_parts(g));
+}
+
+/* ---- kernels -----------------------------------------------------------------------------------
+ */
+
+static ptxgen_value array(const gemm *g, const char *name, const char *role, ptxgen_elem e)
+{
+    ptxgen_value v = ptxgen_param(g->b, name, ptxgen_type_ptr(g->m, e));
     ptxgen_param_attr(g->b, v, role, 1);
     ptxgen_param_attr(g->b, v, "align", 16);
     ptxgen_param_attr(g->b, v, "noalias", 1);
@@ -244,33 +450,58 @@ static void shape(const gemm *g, ptxgen_value v, ptxgen_value rows, ptxgen_value
     ptxgen_param_dims(g->b, v, "shape", 2, dims);
 }
 
-static void params(gemm *g)
+/* Which arrays a kernel takes: the operands, the parts, what the epilogue reads and writes. */
+typedef struct taken {
+    int has_operands, has_work, has_c;
+} taken;
+
+static void params(gemm *g, const taken *t)
 {
     static const char *const names[3] = {"m", "n", "k"};
-    g->a = array(g, "a", "in");
-    g->bb = array(g, "b", "in");
-    if (g->beta != 0.0) {
-        g->c0 = array(g, "c0", "in");
+    const gemm_type *type = g->s.type;
+    if (t->has_operands) {
+        g->a = array(g, "a", "in", type->in);
+        g->bb = array(g, "b", "in", type->in);
     }
-    if (g->has_bias) {
-        g->bias = array(g, "bias", "in");
+    if (t->has_work) {
+        g->work = array(g, "work", t->has_operands ? "out" : "in", type->sum);
     }
-    g->c = array(g, "c", "out");
-    for (int d = 0; d < 3; d++) {
+    if (t->has_c && g->s.beta != 0.0) {
+        g->c0 = array(g, "c0", "in", type->out);
+    }
+    if (t->has_c && g->s.has_bias) {
+        g->bias = array(g, "bias", "in", type->out);
+    }
+    if (t->has_c) {
+        g->c = array(g, "c", "out", type->out);
+    }
+    for (int d = 0; d < (t->has_operands ? 3 : 2); d++) {
         g->n[d] = ptxgen_param(g->b, names[d], scalar(g, PTXGEN_I32));
-        const int is_contiguous = d == 1 || (d == 0 ? g->is_a_col : !g->is_a_col || g->is_b_col);
-        if (g->align > 1 && is_contiguous) {
-            ptxgen_param_attr(g->b, g->n[d], "div", g->align);
+        const int32_t n = need(g, d, !t->has_operands);
+        if (g->s.align > 1 && n > 1) {
+            ptxgen_param_attr(g->b, g->n[d], "div", n);
         }
     }
+}
+
+static void shapes(const gemm *g, const taken *t)
+{
     const ptxgen_value m = g->n[0], n = g->n[1], k = g->n[2];
-    shape(g, g->a, g->is_a_col ? k : m, g->is_a_col ? m : k);
-    shape(g, g->bb, g->is_b_col ? n : k, g->is_b_col ? k : n);
-    shape(g, g->c, m, n);
-    if (g->beta != 0.0) {
+    if (t->has_operands) {
+        shape(g, g->a, g->s.is_a_col ? k : m, g->s.is_a_col ? m : k);
+        shape(g, g->bb, g->s.is_b_col ? n : k, g->s.is_b_col ? k : n);
+    }
+    if (t->has_work) {
+        const ptxgen_value dims[3] = {i32(g, g->s.split), m, n};
+        ptxgen_param_dims(g->b, g->work, "shape", 3, dims);
+    }
+    if (t->has_c) {
+        shape(g, g->c, m, n);
+    }
+    if (t->has_c && g->s.beta != 0.0) {
         shape(g, g->c0, m, n);
     }
-    if (g->has_bias) {
+    if (t->has_c && g->s.has_bias) {
         ptxgen_param_dims(g->b, g->bias, "shape", 1, &g->n[1]);
     }
 }
@@ -278,14 +509,15 @@ static void params(gemm *g)
 /* Tiles along m or n, at least one. */
 static ptxgen_value tiles(const gemm *g, int dim)
 {
-    return op2(g, "imax", op2(g, "icdiv", g->n[dim], i32(g, g->tile[dim])), i32(g, 1));
+    return op2(g, "imax", op2(g, "icdiv", g->n[dim], i32(g, g->s.tile[dim])), i32(g, 1));
 }
 
-static void grid(const gemm *g)
+static void grid(const gemm *g, int64_t parts)
 {
     const ptxgen_value none = {0};
     ptxgen_launch_begin(g->b);
-    ptxgen_launch_end(g->b, op2(g, "imul", tiles(g, 0), tiles(g, 1)), none, none);
+    ptxgen_launch_end(g->b, op2(g, "imul", tiles(g, 0), tiles(g, 1)),
+                      parts > 1 ? i32(g, parts) : none, none);
 }
 
 static void place_program(gemm *g)
@@ -297,153 +529,57 @@ static void place_program(gemm *g)
     ptxgen_value height = op2(g, "imin", op2(g, "isub", down, top), i32(g, GROUP));
     ptxgen_value in_group = op2(g, "irem", pid, width);
     ptxgen_value row = op2(g, "iadd", top, op2(g, "irem", in_group, height));
-    g->first[0] = op2(g, "imul", row, i32(g, g->tile[0]));
-    g->first[1] = op2(g, "imul", op2(g, "idiv", in_group, height), i32(g, g->tile[1]));
+    g->first[0] = op2(g, "imul", row, i32(g, g->s.tile[0]));
+    g->first[1] = op2(g, "imul", op2(g, "idiv", in_group, height), i32(g, g->s.tile[1]));
 }
 
-/* alpha and beta are words, so that the kernel has no parameter that most calls do not need. */
-static double number(const kernel_settings *s, const char *name)
+static ptxgen_status kernel(gemm g, const char *name, const taken *t)
 {
-    static const struct {
-        const char *text;
-        double value;
-    } numbers[] = {{"0", 0.0}, {"1", 1.0}, {"-1", -1.0}, {"0.5", 0.5}, {"2", 2.0}};
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-        if (kernel_setting_is(s, name, numbers[i].text)) {
-            return numbers[i].value;
-        }
-    }
-    return 0.0;
-}
-
-static gemm settings_of(const kernel_settings *s)
-{
-    gemm g = {.elem = kernel_setting_elem(s, "dtype"), .settings = s};
-    g.tile[0] = (int32_t)kernel_setting_int(s, "tile_m");
-    g.tile[1] = (int32_t)kernel_setting_int(s, "tile_n");
-    g.tile[2] = (int32_t)kernel_setting_int(s, "tile_k");
-    g.align = (uint32_t)kernel_setting_int(s, "align");
-    g.is_a_col = kernel_setting_is(s, "a", "col");
-    g.is_b_col = kernel_setting_is(s, "b", "col");
-    g.has_bias = (int)kernel_setting_int(s, "bias");
-    g.alpha = number(s, "alpha");
-    g.beta = number(s, "beta");
-    return g;
-}
-
-static ptxgen_status build(ptxgen_module *m, const kernel_settings *s)
-{
-    gemm g = settings_of(s);
-    g.m = m;
-    ptxgen_status status = ptxgen_kernel_begin(m, "gemm", &g.b);
+    ptxgen_status status = ptxgen_kernel_begin(g.m, name, &g.b);
     if (status != PTXGEN_OK) {
         return status;
     }
-    ptxgen_kernel_attr(g.b, "warps", kernel_setting_int(s, "warps"));
-    params(&g);
-    grid(&g);
+    const int is_sum = !t->has_operands;
+    const int32_t bytes = is_sum ? g.s.type->out_bytes : g.s.type->in_bytes;
+    int32_t paths[MOST_PATHS] = {1};
+    const int32_t n_paths = paths_of(&g, bytes, paths);
+    void (*const program)(const gemm *) = is_sum ? sum_program : tile_program;
+    ptxgen_kernel_attr(g.b, "warps", g.s.warps);
+    g.vec = paths[0];
+    params(&g, t);
+    shapes(&g, t);
+    grid(&g, is_sum ? 1 : g.s.split);
     place_program(&g);
-    epilogue(&g, product(&g));
+    for (int32_t i = 0; i + 1 < n_paths; i++) {
+        gemm wide_one = g;
+        wide_one.vec = paths[i];
+        ptxgen_if_begin(g.b, is_aligned(&wide_one, is_sum), 0, NULL);
+        show_multiples(&wide_one, is_sum);
+        program(&wide_one);
+        ptxgen_else(g.b, 0, NULL);
+    }
+    g.vec = paths[n_paths - 1];
+    program(&g);
+    for (int32_t i = 0; i + 1 < n_paths; i++) {
+        ptxgen_if_end(g.b, 0, NULL, NULL);
+    }
     return ptxgen_kernel_end(g.b);
 }
 
-/* ---- reference ------------------------------------------------------------------------------ */
-
-typedef struct reference_run {
-    gemm g;
-    int64_t n[3];
-    const double *a, *b, *c0, *bias;
-} reference_run;
-
-/* One element before the activation, and the sum of absolute values. */
-static double element(const reference_run *r, int64_t row, int64_t col, double *size)
+ptxgen_status gemm_build(ptxgen_module *m, const kernel_settings *s)
 {
-    double sum = 0.0, all = 0.0;
-    for (int64_t k = 0; k < r->n[2]; k++) {
-        double x = r->a[r->g.is_a_col ? k * r->n[0] + row : row * r->n[2] + k];
-        double y = r->b[r->g.is_b_col ? col * r->n[2] + k : k * r->n[1] + col];
-        sum += x * y;
-        all += fabs(x * y);
+    static const taken whole = {1, 0, 1}, part = {1, 1, 0}, sum = {0, 1, 1};
+    gemm g = {.m = m};
+    ptxgen_status status = gemm_settings_of(s, &g.s);
+    if (status != PTXGEN_OK) {
+        return status;
     }
-    double c0 = r->g.beta != 0.0 ? r->g.beta * r->c0[row * r->n[1] + col] : 0.0;
-    double bias = r->g.has_bias ? r->bias[col] : 0.0;
-    *size = fabs(r->g.alpha) * all + fabs(c0) + fabs(bias);
-    return r->g.alpha * sum + c0 + bias;
+    status = kernel(g, "gemm", g.s.split > 1 ? &part : &whole);
+    if (status == PTXGEN_OK && g.s.split > 1) {
+        g.s.tile[0] = SUM_ROWS;
+        g.s.tile[1] = SUM_COLS;
+        g.s.warps = 4;
+        status = kernel(g, "gemm_sum", &sum);
+    }
+    return status;
 }
-
-static const double *input(const ptxgen_kernel_run *run, const char *name, int64_t n)
-{
-    const ptxgen_kernel_array *a = kernel_array(run, name);
-    return a != NULL && a->n >= (uint64_t)n ? a->in : NULL;
-}
-
-static ptxgen_status reference(const ptxgen_kernel_run *run, const kernel_settings *s)
-{
-    reference_run r = {.g = settings_of(s)};
-    const char *const names[3] = {"m", "n", "k"};
-    for (int d = 0; d < 3; d++) {
-        r.n[d] = kernel_scalar(run, names[d], -1);
-        if (r.n[d] < 0) {
-            return PTXGEN_E_MISUSE;
-        }
-    }
-    const int64_t n_c = r.n[0] * r.n[1];
-    const ptxgen_kernel_array *c = kernel_array(run, "c");
-    r.a = input(run, "a", r.n[0] * r.n[2]);
-    r.b = input(run, "b", r.n[2] * r.n[1]);
-    r.c0 = input(run, "c0", n_c);
-    r.bias = input(run, "bias", r.n[1]);
-    if (c == NULL || c->n < (uint64_t)n_c ||
-        (n_c > 0 &&
-         (c->ref == NULL || c->bound == NULL || (r.n[2] > 0 && (r.a == NULL || r.b == NULL)) ||
-          (r.g.beta != 0.0 && r.c0 == NULL) || (r.g.has_bias && r.bias == NULL)))) {
-        return PTXGEN_E_MISUSE;
-    }
-    /* f32's roundoff over that of c's type: what an error of the sum counts in c */
-    const double share = r.g.elem == PTXGEN_F16 ? 0x1p-13 : r.g.elem == PTXGEN_BF16 ? 0x1p-16 : 1.0;
-    for (int64_t i = 0; i < n_c; i++) {
-        double size = 0.0, error = 0.0;
-        double x = element(&r, i / r.n[1], i % r.n[1], &size);
-        c->ref[i] = x;
-        if (kernel_setting_is(s, "act", "relu")) {
-            c->ref[i] = x > 0.0 ? x : 0.0;
-        } else if (kernel_setting_is(s, "act", "gelu")) {
-            gelu_element(&x, &c->ref[i], &error);
-        }
-        /* no activation is steeper than 1.2; the matrix units may cut where f32 would round */
-        c->bound[i] = fabs(c->ref[i]) + share * (error + 1.2 * 2.0 * (double)(r.n[2] + 4) * size);
-    }
-    return PTXGEN_OK;
-}
-
-static const ptxgen_kernel_setting settings[] = {
-    {"dtype", "f16", "f16 bf16 f32", "dtype is f16, bf16 or f32: the type of all arrays"},
-    {"a", "row", "row col", "a is row (m x k) or col (k x m): how the array lies in memory"},
-    {"b", "row", "row col", "b is row (k x n) or col (n x k): how the array lies in memory"},
-    {"tile_m", "128", "2^4..2^8",
-     "tile_m is a power of two from 16 to 256: rows of a program's tile"},
-    {"tile_n", "128", "2^3..2^8", "tile_n is a power of two from 8 to 256: columns of the tile"},
-    {"tile_k", "32", "2^4..2^7", "tile_k is a power of two from 16 to 128: depth of one step"},
-    {"stages", "3", "1..8", "stages is 1 to 8: buffers of the pipeline; align=1 takes one"},
-    {"warps", "4", "2^0..2^4", "warps is 1, 2, 4, 8 or 16: warps per program"},
-    {"align", "1", "1 8",
-     "align is 1 or 8: rows of all arrays are multiples of 8 elements, and are copied by 16 bytes"},
-    {"alpha", "1", "1 -1 0.5 2", "alpha is 1, -1, 0.5 or 2"},
-    {"beta", "0", "0 1 -1 0.5 2", "beta is 0, 1, -1, 0.5 or 2: adds beta * c0"},
-    {"bias", "0", "0..1", "bias is 0 or 1: adds bias[n] to each row"},
-    {"act", "none", "none relu gelu", "act is none, relu or gelu (the tanh form)"},
-};
-static const ptxgen_kernel_scalar scalars[] = {
-    {"m", NULL, "rows of c"}, {"n", NULL, "columns of c"}, {"k", NULL, "columns of a, rows of b"}};
-static const ptxgen_kernel_info info = {
-    .name = "gemm",
-    .doc = "c = act(alpha * a * b + beta * c0 + bias) on the matrix units, f32 accumulation",
-    .settings = settings,
-    .n_settings = sizeof settings / sizeof settings[0],
-    .scalars = scalars,
-    .n_scalars = sizeof scalars / sizeof scalars[0],
-    .error_factor = 1.0,
-    .input_low = -1.0,
-    .input_high = 1.0,
-    .least_sm = 80};
-const kernel_row kernel_gemm = {&info, build, reference};

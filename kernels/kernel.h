@@ -9,12 +9,15 @@ typedef struct kernel_settings {
     const ptxgen_kernel_info *info;
     const ptxgen_setting *given;
     size_t n_given;
+    const char **why; /* of a refusal */
 } kernel_settings;
+
+/* Refuses a combination of settings, each of which is allowed alone: MISUSE. `why` is static text.
+ */
+ptxgen_status kernel_refuse(const kernel_settings *s, const char *why);
 
 /* Value of a number setting. */
 int64_t kernel_setting_int(const kernel_settings *s, const char *name);
-/* Is a setting of words this word? */
-int kernel_setting_is(const kernel_settings *s, const char *name, const char *word);
 /* Element type of a setting such as dtype=f16. */
 ptxgen_elem kernel_setting_elem(const kernel_settings *s, const char *name);
 

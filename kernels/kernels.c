@@ -70,7 +70,7 @@ static int64_t number_of(ptxgen_str s)
     return x > INT32_MAX ? -1 : x;
 }
 
-/* "1..64" or "2^5..2^12" against a number. */
+/* "1..64" or "2^5..2^12", up to a blank, against a number. */
 static int is_in_range(const char *allowed, int64_t x)
 {
     int64_t bound[2] = {0, 0};
@@ -87,32 +87,36 @@ static int is_in_range(const char *allowed, int64_t x)
     return x >= bound[0] && x <= bound[1] && (!is_pow2 || (x & (x - 1)) == 0);
 }
 
-static int is_range(const char *allowed)
+/* Does the word from `from` to `to` of a list name a range? */
+static int is_range(const char *list, size_t from, size_t to)
 {
-    for (size_t i = 0; allowed[i] != '\0'; i++) {
-        if (allowed[i] == '.' && allowed[i + 1] == '.') {
+    for (size_t i = from; i + 1 < to; i++) {
+        if (list[i] == '.' && list[i + 1] == '.') {
             return 1;
         }
     }
     return 0;
 }
 
+static int is_word(const char *list, size_t from, size_t to, ptxgen_str value)
+{
+    size_t i = 0;
+    while (i < value.len && from + i < to && value.ptr[i] == list[from + i]) {
+        i++;
+    }
+    return i == value.len && from + i == to;
+}
+
 static int is_allowed(const char *allowed, ptxgen_str value)
 {
-    if (is_range(allowed)) {
-        int64_t x = number_of(value);
-        return x >= 0 && is_in_range(allowed, x);
-    }
     for (size_t from = 0; allowed[from] != '\0';) {
         size_t to = from;
         while (allowed[to] != '\0' && allowed[to] != ' ') {
             to++;
         }
-        size_t i = 0;
-        while (i < value.len && from + i < to && value.ptr[i] == allowed[from + i]) {
-            i++;
-        }
-        if (i == value.len && from + i == to) {
+        const int64_t x = number_of(value);
+        if (is_range(allowed, from, to) ? x >= 0 && is_in_range(allowed + from, x)
+                                        : is_word(allowed, from, to, value)) {
             return 1;
         }
         from = allowed[to] == ' ' ? to + 1 : to;
@@ -149,6 +153,14 @@ int64_t kernel_setting_int(const kernel_settings *s, const char *name)
 int kernel_setting_is(const kernel_settings *s, const char *name, const char *word)
 {
     return is_text(setting_value(s, name), word);
+}
+
+ptxgen_status kernel_refuse(const kernel_settings *s, const char *why)
+{
+    if (s->why != NULL) {
+        *s->why = why;
+    }
+    return PTXGEN_E_MISUSE;
 }
 
 ptxgen_elem kernel_setting_elem(const kernel_settings *s, const char *name)
@@ -200,7 +212,7 @@ ptxgen_status ptxgen_kernel_build(ptxgen_ctx *ctx, ptxgen_str name, ptxgen_str t
         *why = s == PTXGEN_E_UNSUPPORTED ? "the target is not known" : "";
         return s;
     }
-    kernel_settings all = {row->info, settings, n_settings};
+    kernel_settings all = {row->info, settings, n_settings, why};
     s = row->build(m, &all);
     if (s != PTXGEN_OK) {
         ptxgen_module_destroy(m);
@@ -236,6 +248,6 @@ ptxgen_status ptxgen_kernel_reference(ptxgen_str name, const ptxgen_kernel_run *
     if (row == NULL || run == NULL || run->struct_size < sizeof *run) {
         return PTXGEN_E_MISUSE;
     }
-    kernel_settings all = {row->info, run->settings, run->n_settings};
+    kernel_settings all = {row->info, run->settings, run->n_settings, NULL};
     return row->reference(run, &all);
 }

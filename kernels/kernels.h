@@ -18,8 +18,8 @@ extern "C" {
 typedef struct ptxgen_kernel_setting {
     const char *name;
     const char *value;   /* default */
-    const char *allowed; /* words separated by blanks, or "1..64" for numbers, or "2^5..2^12" for
-                            powers of two */
+    const char *allowed; /* separated by blanks: words, "1..64" for numbers, "2^5..2^12" for powers
+                            of two */
     const char *doc;
 } ptxgen_kernel_setting;
 
