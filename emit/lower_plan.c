@@ -4,9 +4,9 @@
  * slots are always viewed by the same values are interleaved slot by slot, so that one product
  * serves all of them. Barriers follow the buffers.
  *
- * I1  Buffers that are used in different branches of an `if` share their place, unless a loop or a
- * partition is around it: a program runs one of the branches, once. */
+ * I1  Buffers whose homes are different branches of an `if` share their place (ir/smem.h). */
 #include "emit/lower_int.h"
+#include "ir/smem.h"
 
 uint32_t pg_partition_warps(const pg_inst *part)
 {
@@ -60,7 +60,7 @@ typedef struct place { /* a buffer before it has an offset */
     pg_smem_obj obj;
     uint32_t align;
     uint64_t views;        /* hash of the slot values of its views, in order; 0: not only viewed */
-    const pg_region *home; /* runs at most once, and has all its uses; NULL: not used */
+    const pg_region *home; /* ir/smem.h */
 } place;
 
 typedef PG_VEC(place) places;
@@ -95,42 +95,7 @@ static pg_status measure(const pg_kernel *k, const pg_inst *i, pg_diags *diags, 
     return PG_OK;
 }
 
-static uint32_t depth_of(const pg_region *r)
-{
-    uint32_t n = 0;
-    for (; r->owner != NULL; r = r->owner->parent) {
-        n++;
-    }
-    return n;
-}
-
-/* The inner-most region around both; either may be NULL. */
-static const pg_region *common_region(const pg_region *a, const pg_region *b)
-{
-    if (a == NULL || b == NULL) {
-        return a == NULL ? b : a;
-    }
-    while (a != b) { /* the deeper one goes up */
-        if (depth_of(a) >= depth_of(b)) {
-            a = a->owner->parent;
-        } else {
-            b = b->owner->parent;
-        }
-    }
-    return a;
-}
-
-/* The inner-most region around this one that runs at most once: below conditions only. */
-static const pg_region *once_region(const pg_region *r)
-{
-    const pg_region *once = r;
-    for (; r->owner != NULL; r = r->owner->parent) {
-        once = r->owner->op == PG_OP_IF ? once : r->owner->parent;
-    }
-    return once;
-}
-
-/* What a buffer's uses and views say, for all buffers in one walk. */
+/* What a buffer's views say, for all buffers in one walk. */
 static void note_views(const pg_kernel *k, places *p, const uint32_t *place_of)
 {
     for (pg_inst *i = k->body->first; i != NULL; i = pg_inst_walk(i, k->body)) {
@@ -140,7 +105,6 @@ static void note_views(const pg_kernel *k, places *p, const uint32_t *place_of)
                 continue;
             }
             place *b = &p->at[at - 1];
-            b->home = common_region(b->home, i->parent);
             b->views = i->op == PG_OP_BUF_VIEW && b->views != 0
                            ? pg_hash_mix(b->views, i->in[1].id) | 1
                            : 0;
@@ -181,15 +145,20 @@ static void place_group(places *p, uint32_t first, uint32_t *at, bool *is_placed
     *at = (uint32_t)(base + stride * group.obj.n_slots);
 }
 
-/* Buffers at home in this region from *at on, then those of its conditions, branches over each
- * other; *at becomes the end. */
-static void place_region(places *p, const pg_region *r, uint32_t *at, bool *is_placed)
+static void place_home(places *p, const pg_region *r, uint32_t *at, bool *is_placed)
 {
     for (uint32_t j = 0; j < p->n; j++) {
         if (!is_placed[j] && p->at[j].home == r) {
             place_group(p, j, at, is_placed);
         }
     }
+}
+
+/* Buffers at home in this region from *at on, then those of its conditions, branches over each
+ * other; *at becomes the end. */
+static void place_region(places *p, const pg_region *r, uint32_t *at, bool *is_placed)
+{
+    place_home(p, r, at, is_placed);
     pg_foreach_inst (i, r) {
         uint32_t end = *at;
         for (uint32_t j = 0; i->op == PG_OP_IF && j < i->n_regions; j++) {
@@ -215,7 +184,8 @@ static pg_status place_buffers(const pg_kernel *k, pg_arena *arena, pg_diags *di
         }
     }
     bool *is_placed = PG_NEWS(arena, bool, p.n + 1);
-    if (place_of == NULL || is_placed == NULL) {
+    const pg_region **homes = p.n == 0 ? NULL : pg_buffer_homes(k, arena);
+    if (place_of == NULL || is_placed == NULL || (p.n != 0 && homes == NULL)) {
         return PG_E_NOMEM;
     }
     if (p.n == 0) {
@@ -223,9 +193,13 @@ static pg_status place_buffers(const pg_kernel *k, pg_arena *arena, pg_diags *di
     }
     note_views(k, &p, place_of);
     for (uint32_t j = 0; j < p.n; j++) {
-        p.at[j].home = p.at[j].home == NULL ? k->body : once_region(p.at[j].home);
+        p.at[j].home = homes[p.at[j].obj.inst->out[0].id];
     }
-    place_region(&p, k->body, &out->smem, is_placed);
+    if (pg_homes_differ(k, homes)) {
+        place_region(&p, k->body, &out->smem, is_placed);
+    } else {
+        place_home(&p, k->body, &out->smem, is_placed);
+    }
     for (uint32_t j = 0; j < p.n; j++) {
         if (!pg_vec_push(arena, &out->objs, p.at[j].obj)) {
             return PG_E_NOMEM;

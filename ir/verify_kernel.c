@@ -1,4 +1,5 @@
 /* verify_kernel.c: parameters and their roles, attributes of kernels, and groups of partitions. */
+#include "ir/smem.h"
 #include "ir/target.h"
 #include "ir/verify.h"
 
@@ -221,25 +222,19 @@ static void check_group(pg_verifier *v, const pg_inst *first)
     }
 }
 
-/* Shared memory of all buffers and barriers, each aligned as emission will (1024 bytes for swizzled
- * buffers). */
+/* Shared memory of all buffers and barriers. */
 static void check_smem(pg_verifier *v)
 {
     const pg_target *target = pg_target_find(pg_sym_text(&v->m->ctx->syms, v->m->target));
-    uint64_t sum = 0;
     const pg_inst *last = NULL;
     for (const pg_inst *i = v->k->body->first; i != NULL; i = i->next) {
-        if ((pg_op_infos[i->op].flags & PG_F_ALLOC) == 0 || i->n_out == 0) {
-            continue;
-        }
-        const pg_type_info *t = pg_val_info(v->k, i->out[0]);
-        int64_t n = pg_type_n_elems(v->types, pg_val_type(v->k, i->out[0]));
-        bool is_buf = t->kind == PG_TY_BUF;
-        sum += is_buf ? (uint64_t)(n < 0 ? 0 : n) * pg_elem_infos[t->elem].bits / 8
-                      : (uint64_t)t->dims[0] * (t->kind == PG_TY_RING ? 16 : 8);
-        last = i;
+        const bool is_alloc = (pg_op_infos[i->op].flags & PG_F_ALLOC) != 0 && i->n_out != 0;
+        last = is_alloc ? i : last;
     }
-    if (last != NULL && target != NULL && sum > target->smem_per_cta) {
+    const pg_region **homes =
+        last == NULL || target == NULL ? NULL : pg_buffer_homes(v->k, &v->scratch);
+    const uint64_t sum = homes == NULL ? 0 : pg_smem_bytes(v->k, homes);
+    if (homes != NULL && sum > target->smem_per_cta) {
         pg_verify_error(v, PG_D_SMEM_FULL, last->loc, (unsigned long long)sum, target->smem_per_cta,
                         target->name);
     }

@@ -284,9 +284,11 @@ run_exit cli_compile_kernel(cli *c, ptxgen_ctx *ctx, const ptxgen_options *optio
     status = ptxgen_module_compile(module, &rest, out);
     ptxgen_module_destroy(module);
     cli_print_diags(c, c->operand, NULL, *out);
-    /* The library's own IR is at fault, not the user's. */
+    /* The library's own IR is at fault, not the user's; but settings may ask for more than a target
+     * has. */
     run_exit exit = cli_exit_of(status);
-    return exit == RUN_INPUT && c->values[CLI_OPT_PASSES] == NULL ? RUN_DEFECT : exit;
+    const bool is_ours = c->values[CLI_OPT_PASSES] == NULL && status != PTXGEN_E_RESOURCE;
+    return exit == RUN_INPUT && is_ours ? RUN_DEFECT : exit;
 }
 
 run_exit cli_compile_file(cli *c, ptxgen_ctx *ctx, const ptxgen_options *options, pg_str *text,
