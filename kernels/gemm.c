@@ -212,10 +212,18 @@ static place operand_place(const gemm *g, int dim, int is_k_rows)
     return p;
 }
 
-/* Asynchronous copies take 4 bytes at least. */
+/* Bytes of operand `dim` that a thread copies at most in a step. */
+static int32_t bytes_of_thread(const gemm *g, int dim)
+{
+    return g->s.tile[dim] * g->s.tile[2] * g->s.type->in_bytes / (32 * (int32_t)g->s.warps);
+}
+
+/* Asynchronous copies take 4 bytes at least: that must lie together, and be there for each thread.
+ */
 static int is_async(const gemm *g)
 {
-    return g->vec * g->s.type->in_bytes >= 4;
+    return g->vec * g->s.type->in_bytes >= 4 && bytes_of_thread(g, 0) >= 4 &&
+           bytes_of_thread(g, 1) >= 4;
 }
 
 /* Steps along k that a program makes: all, or those of its part. */
@@ -411,13 +419,16 @@ static int32_t paths_of(const gemm *g, int32_t bytes, int32_t out[MOST_PATHS])
     return n;
 }
 
-/* Where elements are loaded one by one, a thread holds those of a whole step: 32 deep is as much as
- * its registers take. */
+/* Where copies are not asynchronous, a thread holds what it copies in a step; single elements take
+ * a register each. So steps are less deep where there are too many. */
 static void tile_program(const gemm *from)
 {
+    enum { MOST = 64 };
     gemm g = *from;
-    if (!is_async(&g)) {
-        g.s.tile[2] = least(g.s.tile[2], 32);
+    const int32_t loaded = g.vec * g.s.type->in_bytes < 4 ? g.s.type->in_bytes : 4;
+    while (!is_async(&g) && g.s.tile[2] > g.s.type->least_k &&
+           (bytes_of_thread(&g, 0) + bytes_of_thread(&g, 1)) / loaded > MOST) {
+        g.s.tile[2] /= 2;
     }
     ptxgen_value x = product(&g);
     if (g.s.split > 1) {

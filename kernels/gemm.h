@@ -10,11 +10,10 @@ typedef struct gemm_type {
     ptxgen_elem in, sum, out;    /* of a and b, of sums, of c, c0 and bias */
     int32_t in_bytes, out_bytes; /* of an element */
     int is_unsigned;
-    int32_t tile[3];   /* m, n, k, where the settings say auto */
-    int64_t warps;     /* the same */
-    int32_t least_k;   /* depth of one matrix instruction */
-    double cut;        /* what multiplying in this type loses of an operand, relative */
-    int32_t most_sums; /* of a thread: more do not fit into its registers */
+    int32_t tile[3]; /* m, n, k, where the settings say auto */
+    int64_t warps;   /* the same */
+    int32_t least_k; /* depth of one matrix instruction */
+    double cut;      /* what multiplying in this type loses of an operand, relative */
 } gemm_type;
 
 typedef struct gemm_settings {

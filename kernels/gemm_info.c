@@ -8,13 +8,13 @@
 
 /* clang-format off */
 static const gemm_type types[] = {
-    /* name   in           sum         out          bytes  u  tile           warps k   cut     sums */
-    {"f16",  PTXGEN_F16,  PTXGEN_F32, PTXGEN_F16,  2, 2,  0, {128, 128, 32}, 4,    16, 0,      128},
-    {"bf16", PTXGEN_BF16, PTXGEN_F32, PTXGEN_BF16, 2, 2,  0, {128, 128, 32}, 4,    16, 0,      128},
-    {"tf32", PTXGEN_TF32, PTXGEN_F32, PTXGEN_F32,  4, 4,  0, {128, 128, 16}, 4,    8,  0x1p-10, 128},
-    {"f32",  PTXGEN_F32,  PTXGEN_F32, PTXGEN_F32,  4, 4,  0, {128, 128, 16}, 8,    1,  0,      128},
-    {"s8",   PTXGEN_I8,   PTXGEN_I32, PTXGEN_I32,  1, 4,  0, {128, 128, 64}, 4,    32, 0,      128},
-    {"u8",   PTXGEN_I8,   PTXGEN_I32, PTXGEN_I32,  1, 4,  1, {128, 128, 64}, 4,    32, 0,      128},
+    /* name   in           sum         out          bytes  u  tile           warps k   cut */
+    {"f16",  PTXGEN_F16,  PTXGEN_F32, PTXGEN_F16,  2, 2,  0, {128, 128, 32}, 4,    16, 0},
+    {"bf16", PTXGEN_BF16, PTXGEN_F32, PTXGEN_BF16, 2, 2,  0, {128, 128, 32}, 4,    16, 0},
+    {"tf32", PTXGEN_TF32, PTXGEN_F32, PTXGEN_F32,  4, 4,  0, {128, 128, 16}, 4,    8,  0x1p-10},
+    {"f32",  PTXGEN_F32,  PTXGEN_F32, PTXGEN_F32,  4, 4,  0, {128, 128, 16}, 8,    1,  0},
+    {"s8",   PTXGEN_I8,   PTXGEN_I32, PTXGEN_I32,  1, 4,  0, {128, 128, 64}, 4,    32, 0},
+    {"u8",   PTXGEN_I8,   PTXGEN_I32, PTXGEN_I32,  1, 4,  1, {128, 128, 64}, 4,    32, 0},
 };
 /* clang-format on */
 
@@ -48,25 +48,30 @@ static const gemm_type *type_of(const kernel_settings *s)
     return &types[0];
 }
 
-/* How many sums fit, said for each number of warps. */
-static const char *too_large(int64_t warps)
-{
-    static const struct {
-        int64_t warps;
-        const char *why;
-    } limits[] = {
-#define LIMIT(w, most)                                         \
-    {w, "with warps=" #w ", tile_m * tile_n is at most " #most \
-        " (128 registers of each thread hold sums): take more warps or a smaller tile"}
-        LIMIT(1, 4096), LIMIT(2, 8192), LIMIT(4, 16384), LIMIT(8, 32768), LIMIT(16, 65536)
+/* Sums that the registers of a program's threads hold: 128 of a thread's 255; with 16 warps a
+ * thread has 128 registers, and 64 sums. */
+static const struct sums_limit {
+    int64_t warps, most;
+    const char *why;
+} limits[] = {
+#define LIMIT(w, most)                                                                 \
+    {                                                                                  \
+        w, most,                                                                       \
+            "with warps=" #w ", tile_m * tile_n is at most " #most                     \
+            ", so that the sums fit into registers: take more warps or a smaller tile" \
+    }
+    LIMIT(1, 4096), LIMIT(2, 8192), LIMIT(4, 16384), LIMIT(8, 32768), LIMIT(16, 32768)
 #undef LIMIT
-    };
+};
+
+static const char *too_large(const gemm_settings *g)
+{
     for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
-        if (limits[i].warps == warps) {
+        if (limits[i].warps == g->warps && (int64_t)g->tile[0] * g->tile[1] > limits[i].most) {
             return limits[i].why;
         }
     }
-    return "";
+    return NULL;
 }
 
 static const char *why_not(const gemm_settings *g)
@@ -81,10 +86,7 @@ static const char *why_not(const gemm_settings *g)
                    ? "tile_k is at least 32 with s8 and u8: the depth of a matrix instruction"
                    : "tile_k is at least 16 with f16 and bf16: the depth of a matrix instruction";
     }
-    if ((int64_t)g->tile[0] * g->tile[1] > g->type->most_sums * 32 * g->warps) {
-        return too_large(g->warps);
-    }
-    return NULL;
+    return too_large(g);
 }
 
 ptxgen_status gemm_settings_of(const kernel_settings *s, gemm_settings *out)
