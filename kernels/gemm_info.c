@@ -96,7 +96,6 @@ ptxgen_status gemm_settings_of(const kernel_settings *s, gemm_settings *out)
     for (int d = 0; d < 3; d++) {
         g.tile[d] = (int32_t)number_or(s, tiles[d], g.type->tile[d]);
     }
-    g.warps = number_or(s, "warps", g.type->warps);
     g.stages = kernel_setting_int(s, "stages");
     g.split = kernel_setting_int(s, "split_k");
     g.align = (uint32_t)number_or(s, "align", 0);
@@ -108,6 +107,10 @@ ptxgen_status gemm_settings_of(const kernel_settings *s, gemm_settings *out)
                                                   : GEMM_NONE;
     g.alpha = number(s, "alpha");
     g.beta = number(s, "beta");
+    /* An epilogue with more operands or steps needs registers beside the sums: half as many of
+     * these. */
+    const int is_heavy = g.split == 1 && (g.beta != 0.0 || g.has_bias || g.act == GEMM_GELU);
+    g.warps = number_or(s, "warps", is_heavy ? 8 : g.type->warps);
     *out = g;
     const char *why = why_not(&g);
     return why == NULL ? PTXGEN_OK : kernel_refuse(s, why);
