@@ -1,11 +1,11 @@
 /* lower_cf.c: loops and conditions.
  *
- * A loop is tested once before and then at its bottom. A carried value lives in registers that only
- * the loop's end writes. Integer and pointer tiles are carried compactly: one register for each
- * base register of the initial tile, the immediates stay; that holds if the yielded tile has the
- * same pattern. It is tried first; where the yield differs, the body is forgotten and emitted again
- * with one register per element. The same goes for alignment, which the first try takes from the
- * initial value. */
+ * A `for` is tested once before and then at its bottom, a `while` by its test at the top. A carried
+ * value lives in registers that only the loop's end writes. Integer and pointer tiles are carried
+ * compactly: one register for each base register of the initial tile, the immediates stay; that
+ * holds if the yielded tile has the same pattern. It is tried first; where the yield differs, the
+ * body is forgotten and emitted again with one register per element. The same goes for alignment,
+ * which the first try takes from the initial value. */
 #include <string.h>
 
 #include "emit/lower_int.h"
@@ -145,7 +145,7 @@ static bool end_carried(const carried *v, const pg_el *next, pg_move *moves, uin
     return true;
 }
 
-/* ---- for --------------------------------------------------------------------------------------
+/* ---- what loops share -------------------------------------------------------------------------
  */
 
 typedef struct loop {
@@ -179,6 +179,110 @@ static pg_loop_plan *plan_of(pg_lw *c, const pg_inst *i, uint32_t n)
     return *at;
 }
 
+static void bind_results(pg_lw *c, const loop *l)
+{
+    for (uint32_t j = 0; j < l->n; j++) {
+        const carried *v = &l->vals[j];
+        if (v->is_tile) {
+            pg_lv lv = {.kind = PG_LV_TILE, .n = v->n, .el = v->el};
+            c->vals[l->inst->out[j].id] = lv;
+        } else {
+            c->vals[l->inst->out[j].id] = *pg_lw_in(c, l->inst, pg_loop_in(l->inst) + j);
+        }
+    }
+}
+
+/* A carried value is by this name in each of the loop's regions. */
+static void bind_arg(pg_lw *c, const loop *l, uint32_t j, pg_lv lv)
+{
+    for (uint32_t r = 0; r < l->inst->n_regions; r++) {
+        c->vals[l->inst->regions[r]->args[pg_loop_arg(l->inst) + j].id] = lv;
+    }
+}
+
+/* Registers for everything that the loop carries, at their initial values. */
+static void start_values(pg_lw *c, loop *l)
+{
+    const uint32_t first = pg_loop_in(l->inst);
+    l->n_moves = 1;
+    for (uint32_t j = 0; j < l->n; j++) {
+        carried *v = &l->vals[j];
+        const pg_lv *init = pg_lw_in(c, l->inst, first + j);
+        *v = (carried){.is_tile = init->kind == PG_LV_TILE, .n = init->n, .init = init->el};
+        if (!v->is_tile) {
+            bind_arg(c, l, j, *init);
+            continue;
+        }
+        v->elem = pg_lw_elem(pg_val_info(c->k, l->inst->in[first + j]));
+        v->free_reg = replica_bits(c, l->inst, l->inst->out[j]);
+        choose_form(v, l->plan->is_expanded[j]);
+        if (l->plan->align[j] == 63) {
+            l->plan->align[j] = (uint8_t)least_align(c, v, v->init);
+        }
+        start_carried(c, v, l->plan->align[j]);
+        l->n_moves += v->n;
+        bind_arg(c, l, j, (pg_lv){.kind = PG_LV_TILE, .n = v->n, .el = v->el});
+    }
+}
+
+/* The moves that the end of the body asks for; false if what was yielded does not fit what was
+ * assumed. */
+static bool end_values(pg_lw *c, loop *l, pg_move *moves, uint32_t *n)
+{
+    const pg_inst *yield = c->yield; /* NULL: nothing is carried, and no `yield` stands there */
+    bool fits = true;
+    for (uint32_t j = 0; yield != NULL && j < l->n && j < yield->n_in; j++) {
+        carried *v = &l->vals[j];
+        const pg_lv *next = pg_lw_in(c, yield, j);
+        if (!v->is_tile || next->n != v->n) {
+            continue;
+        }
+        if (!end_carried(v, next->el, moves, n)) {
+            l->plan->is_expanded[j] = true;
+            l->plan->align[j] = 63;
+            fits = false;
+            continue;
+        }
+        bool is_int = pg_elem_infos[v->elem].cls == 'I';
+        uint32_t align = is_int ? least_align(c, v, next->el) : 63;
+        if (align < l->plan->align[j]) {
+            l->plan->align[j] = (uint8_t)align;
+            fits = false;
+        }
+    }
+    return fits;
+}
+
+enum { MAX_TRIES = 4 };
+
+typedef bool emit_fn(pg_lw *c, loop *l);
+
+/* Emits the loop until what it assumes of its carried values holds. */
+static void emit_until_it_fits(pg_lw *c, loop *l, emit_fn *emit)
+{
+    l->plan = plan_of(c, l->inst, l->n);
+    l->vals = PG_NEWS(&c->scratch, carried, l->n + 1);
+    if (l->plan == NULL || l->vals == NULL) {
+        return;
+    }
+    uint32_t n_errors = c->diags->n_errors;
+    for (uint32_t t = 0; t < MAX_TRIES; t++) {
+        pg_ptx_mark mark = pg_ptx_mark_get(&c->b);
+        if (emit(c, l) || c->diags->n_errors != n_errors) {
+            break;
+        }
+        pg_ptx_rollback(&c->b, mark);
+        if (t + 2 == MAX_TRIES) { /* the last try assumes nothing */
+            memset(l->plan->is_expanded, 1, l->n);
+            memset(l->plan->align, 0, l->n);
+        }
+    }
+    bind_results(c, l);
+}
+
+/* ---- for --------------------------------------------------------------------------------------
+ */
+
 /* upper - step, but not below the least number: so that iv + step never has to wrap to be compared.
  */
 static pg_el last_of(pg_lw *c, const loop *l)
@@ -204,43 +308,10 @@ static pg_el last_of(pg_lw *c, const loop *l)
     return pg_el_reg(pg_lw_pure3(c, "selp.b64", PG_PTX_B64, pg_ptx_int(INT64_MIN), diff, is_low));
 }
 
-static void bind_results(pg_lw *c, const loop *l)
-{
-    for (uint32_t j = 0; j < l->n; j++) {
-        const carried *v = &l->vals[j];
-        if (v->is_tile) {
-            pg_lv lv = {.kind = PG_LV_TILE, .n = v->n, .el = v->el};
-            c->vals[l->inst->out[j].id] = lv;
-        } else {
-            c->vals[l->inst->out[j].id] = *pg_lw_in(c, l->inst, 3 + j);
-        }
-    }
-}
-
-/* Registers for everything that the loop carries, at their initial values. */
-static void start_loop(pg_lw *c, loop *l)
+static void start_for(pg_lw *c, loop *l)
 {
     const pg_region *body = l->inst->regions[0];
-    l->n_moves = 1;
-    for (uint32_t j = 0; j < l->n; j++) {
-        carried *v = &l->vals[j];
-        const pg_lv *init = pg_lw_in(c, l->inst, 3 + j);
-        *v = (carried){.is_tile = init->kind == PG_LV_TILE, .n = init->n, .init = init->el};
-        if (!v->is_tile) {
-            c->vals[body->args[1 + j].id] = *init;
-            continue;
-        }
-        v->elem = pg_lw_elem(pg_val_info(c->k, l->inst->in[3 + j]));
-        v->free_reg = replica_bits(c, l->inst, l->inst->out[j]);
-        choose_form(v, l->plan->is_expanded[j]);
-        if (l->plan->align[j] == 63) {
-            l->plan->align[j] = (uint8_t)least_align(c, v, v->init);
-        }
-        start_carried(c, v, l->plan->align[j]);
-        l->n_moves += v->n;
-        pg_lv lv = {.kind = PG_LV_TILE, .n = v->n, .el = v->el};
-        c->vals[body->args[1 + j].id] = lv;
-    }
+    start_values(c, l);
     l->iv = pg_lw_new_reg(c, pg_lw_reg_type(l->elem));
     pg_lw_move(c, l->iv, l->elem, l->lower);
     pg_fact fl = pg_lw_fact(c, l->elem, l->lower), fu = pg_lw_fact(c, l->elem, l->upper);
@@ -256,36 +327,14 @@ static void start_loop(pg_lw *c, loop *l)
     l->last = last_of(c, l);
 }
 
-/* The end of the body: whether what was yielded fits what was assumed; then the moves. */
-static bool end_loop(pg_lw *c, loop *l, uint32_t top)
+static bool end_for(pg_lw *c, loop *l, uint32_t top)
 {
     pg_move *moves = PG_NEWS(&c->scratch, pg_move, l->n_moves);
-    const pg_inst *yield = c->yield; /* NULL: nothing is carried, and no `yield` stands there */
+    uint32_t n = 0;
     if (moves == NULL) {
         return true;
     }
-    bool fits = true;
-    uint32_t n = 0;
-    for (uint32_t j = 0; yield != NULL && j < l->n && j < yield->n_in; j++) {
-        carried *v = &l->vals[j];
-        const pg_lv *next = pg_lw_in(c, yield, j);
-        if (!v->is_tile || next->n != v->n) {
-            continue;
-        }
-        if (!end_carried(v, next->el, moves, &n)) {
-            l->plan->is_expanded[j] = true;
-            l->plan->align[j] = 63;
-            fits = false;
-            continue;
-        }
-        bool is_int = pg_elem_infos[v->elem].cls == 'I';
-        uint32_t align = is_int ? least_align(c, v, next->el) : 63;
-        if (align < l->plan->align[j]) {
-            l->plan->align[j] = (uint8_t)align;
-            fits = false;
-        }
-    }
-    if (!fits) {
+    if (!end_values(c, l, moves, &n)) {
         return false;
     }
     pg_el next = pg_lw_iadd(c, l->elem, pg_el_reg(l->iv), l->step, true);
@@ -299,12 +348,10 @@ static bool end_loop(pg_lw *c, loop *l, uint32_t top)
     return true;
 }
 
-enum { MAX_TRIES = 4 };
-
-static bool emit_loop(pg_lw *c, loop *l)
+static bool emit_for(pg_lw *c, loop *l)
 {
     uint32_t scope = pg_lw_scope_open(c);
-    start_loop(c, l);
+    start_for(c, l);
     pg_el runs = pg_lw_icmp(c, l->elem, PG_IS_LT, true, l->lower, l->upper);
     uint32_t end = 0;
     if (runs.reg != 0) {
@@ -316,7 +363,7 @@ static bool emit_loop(pg_lw *c, loop *l)
         pg_ptx_label_here(&c->b, top);
         uint32_t body = pg_lw_scope_open(c);
         pg_lw_region(c, l->inst->regions[0]);
-        bool fits = pg_lw_failed(c) || end_loop(c, l, top);
+        bool fits = pg_lw_failed(c) || end_for(c, l, top);
         pg_lw_scope_close(c, body);
         if (!fits) {
             pg_lw_scope_close(c, scope);
@@ -332,28 +379,58 @@ static bool emit_loop(pg_lw *c, loop *l)
 LOWER(FOR)
 {
     loop l = {.inst = i, .n = i->n_in - 3u};
-    l.plan = plan_of(c, i, l.n);
-    l.vals = PG_NEWS(&c->scratch, carried, l.n + 1);
-    if (l.plan == NULL || l.vals == NULL) {
-        return;
-    }
     l.elem = pg_lw_elem(pg_val_info(c->k, i->in[0]));
     l.lower = pg_lw_scalar(c, i, 0);
     l.upper = pg_lw_scalar(c, i, 1);
     l.step = pg_lw_scalar(c, i, 2);
-    uint32_t n_errors = c->diags->n_errors;
-    for (uint32_t t = 0; t < MAX_TRIES; t++) {
-        pg_ptx_mark mark = pg_ptx_mark_get(&c->b);
-        if (emit_loop(c, &l) || c->diags->n_errors != n_errors) {
-            break;
-        }
-        pg_ptx_rollback(&c->b, mark);
-        if (t + 2 == MAX_TRIES) { /* the last try assumes nothing */
-            memset(l.plan->is_expanded, 1, l.n);
-            memset(l.plan->align, 0, l.n);
-        }
+    emit_until_it_fits(c, &l, emit_for);
+}
+
+/* ---- while ------------------------------------------------------------------------------------
+ */
+
+/* The branch behind the test; false: the body is never run. */
+static bool leave_or_go_on(pg_lw *c, uint32_t end)
+{
+    pg_el more = c->yield == NULL ? pg_el_imm(0) : pg_lw_scalar(c, c->yield, 0);
+    if (more.reg != 0) {
+        pg_lw_branch(c, pg_lw_reg(more.reg - 1), true, end);
     }
-    bind_results(c, &l);
+    return more.reg != 0 || more.imm != 0;
+}
+
+/* What the test has computed holds in the body too, but not in the next turn. */
+static bool emit_while(pg_lw *c, loop *l)
+{
+    uint32_t scope = pg_lw_scope_open(c);
+    start_values(c, l);
+    uint32_t top = pg_ptx_label_new(&c->b, "while");
+    uint32_t end = pg_ptx_label_new(&c->b, "end");
+    pg_ptx_label_here(&c->b, top);
+    uint32_t turn = pg_lw_scope_open(c);
+    pg_move *moves = PG_NEWS(&c->scratch, pg_move, l->n_moves);
+    uint32_t n = 0;
+    bool fits = true;
+    pg_lw_region(c, l->inst->regions[0]);
+    if (!pg_lw_failed(c) && moves != NULL && leave_or_go_on(c, end)) {
+        pg_lw_region(c, l->inst->regions[1]);
+        fits = pg_lw_failed(c) || end_values(c, l, moves, &n);
+        pg_lw_moves(c, moves, n);
+        pg_lw_jump(c, top);
+    }
+    pg_lw_scope_close(c, turn);
+    if (!fits) {
+        pg_lw_scope_close(c, scope);
+        return false;
+    }
+    pg_ptx_label_here(&c->b, end);
+    return true;
+}
+
+LOWER(WHILE)
+{
+    loop l = {.inst = i, .n = i->n_in};
+    emit_until_it_fits(c, &l, emit_while);
 }
 
 /* ---- if ---------------------------------------------------------------------------------------

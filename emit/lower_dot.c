@@ -129,7 +129,7 @@ static bool is_own(const pg_lw *c, const pg_inst *i)
     }
     if (value->kind == PG_V_ARG) {
         return value->region == i->parent && i->parent->owner != NULL &&
-               i->parent->owner->op == PG_OP_FOR;
+               pg_is_loop(i->parent->owner) && !pg_region_is_test(i->parent);
     }
     const pg_inst *def = pg_val_def(c->k, v);
     return def != NULL && def->parent == i->parent &&

@@ -62,15 +62,19 @@ static pg_val start_of(const pg_kernel *k, pg_val v)
 {
     const pg_value *value = pg_value_of(k, v);
     const pg_inst *loop = value->kind == PG_V_ARG ? value->region->owner : value->def;
-    uint32_t carried = value->kind == PG_V_ARG ? value->index - 1U : value->index;
-    if (loop == NULL || loop->op != PG_OP_FOR || carried >= loop->n_out) {
+    if (loop == NULL || !pg_is_loop(loop)) {
+        return v;
+    }
+    const uint32_t first = pg_loop_arg(loop);
+    const uint32_t carried = value->kind == PG_V_ARG ? value->index - first : value->index;
+    if (carried >= loop->n_out) {
         return v; /* the induction variable of a loop is no pointer */
     }
-    const pg_region *body = loop->regions[0];
+    const pg_region *body = pg_loop_body(loop);
     bool is_handed_on = body->last != NULL && body->last->op == PG_OP_YIELD &&
-                        carried < body->last->n_in && carried + 1 < body->n_args &&
-                        pg_val_eq(base_of(k, body->last->in[carried]), body->args[carried + 1]);
-    return is_handed_on ? loop->in[3 + carried] : v;
+                        carried < body->last->n_in && carried + first < body->n_args &&
+                        pg_val_eq(base_of(k, body->last->in[carried]), body->args[carried + first]);
+    return is_handed_on ? loop->in[pg_loop_in(loop) + carried] : v;
 }
 
 /* What a buffer view, an advanced pointer or a shaped pointer tile stands on. */

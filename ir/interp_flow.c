@@ -35,6 +35,13 @@ RUN(FOR)
     return PG_RUN_NEXT;
 }
 
+RUN(WHILE)
+{
+    const pg_region *test = i->regions[0];
+    bool is_ready = pg_rt_assign(m, i->n_in, test->args, i->in) && pg_rt_push(m, co, test, i);
+    return is_ready ? PG_RUN_NEXT : pg_rt_oom(m);
+}
+
 RUN(IF)
 {
     int64_t is_true = 0;
@@ -48,11 +55,53 @@ RUN(IF)
     return pg_rt_push(m, co, i->regions[which], i) ? PG_RUN_NEXT : pg_rt_oom(m);
 }
 
+/* A frame goes on at the start of another region of its owner. */
+static void enter(pg_frame *f, const pg_region *r)
+{
+    f->region = r;
+    f->next = r->first;
+}
+
+/* The end of a test: on to the body, or out. */
+static pg_run leave_test(pg_machine *m, pg_co *co, const pg_inst *yield)
+{
+    pg_frame *f = top(co);
+    const pg_inst *loop = f->owner;
+    int64_t is_true = 0;
+    if (pg_rt_int(m, yield, 0, "a condition", &is_true) != PG_RUN_NEXT) {
+        return PG_RUN_FAULT;
+    }
+    const pg_region *test = loop->regions[0], *body = loop->regions[1];
+    if (!pg_rt_assign(m, loop->n_out, is_true ? body->args : loop->out, test->args)) {
+        return pg_rt_oom(m);
+    }
+    if (is_true) {
+        enter(f, body);
+    } else {
+        co->frames.n--;
+    }
+    return PG_RUN_NEXT;
+}
+
+/* The end of a body: back to the test. */
+static pg_run leave_body(pg_machine *m, pg_co *co, uint32_t n, const pg_val *vals)
+{
+    const pg_region *test = top(co)->owner->regions[0];
+    if (!pg_rt_assign(m, n, test->args, vals)) {
+        return pg_rt_oom(m);
+    }
+    enter(top(co), test);
+    return PG_RUN_NEXT;
+}
+
 /* The end of a region, handing over n values. */
 static pg_run leave(pg_machine *m, pg_co *co, uint32_t n, const pg_val *vals)
 {
     pg_frame *f = top(co);
     const pg_inst *owner = f->owner;
+    if (owner != NULL && owner->op == PG_OP_WHILE) {
+        return leave_body(m, co, n, vals);
+    }
     if (owner == NULL || owner->op != PG_OP_FOR) {
         co->frames.n--;
         return owner == NULL || pg_rt_assign(m, n, owner->out, vals) ? PG_RUN_NEXT : pg_rt_oom(m);
@@ -74,7 +123,8 @@ static pg_run leave(pg_machine *m, pg_co *co, uint32_t n, const pg_val *vals)
 
 RUN(YIELD)
 {
-    return leave(m, co, i->n_in, i->in);
+    bool is_test = pg_region_is_test(i->parent);
+    return is_test ? leave_test(m, co, i) : leave(m, co, i->n_in, i->in);
 }
 
 pg_run pg_rt_region_end(pg_machine *m, pg_co *co)

@@ -97,7 +97,7 @@ typedef struct pg_event {
 typedef struct pg_frame {
     const pg_region *region;
     const pg_inst *next;
-    const pg_inst *owner; /* for, if, elect, partition; NULL: body or launch */
+    const pg_inst *owner; /* for, while, if, elect, partition; NULL: body or launch */
     int64_t i, to, step;  /* for */
 } pg_frame;
 

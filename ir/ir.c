@@ -225,6 +225,25 @@ uint32_t pg_inst_warps(const pg_inst *i)
     return warps < 1 || warps > 64 ? DEFAULT_WARPS : (uint32_t)warps;
 }
 
+bool pg_inst_in_loop(const pg_inst *i)
+{
+    return pg_inst_find_parent(i, PG_OP_FOR) != NULL || pg_inst_find_parent(i, PG_OP_WHILE) != NULL;
+}
+
+uint32_t pg_region_n_yields(const pg_region *r)
+{
+    return pg_region_is_test(r) ? 1 : r->owner == NULL ? 0 : r->owner->n_out;
+}
+
+pg_type pg_region_yield_type(const pg_kernel *k, const pg_region *r, uint32_t index)
+{
+    if (index >= pg_region_n_yields(r)) {
+        return (pg_type){0};
+    }
+    return pg_region_is_test(r) ? pg_type_scalar(k->module->ctx->types, PG_I1)
+                                : pg_val_type(k, r->owner->out[index]);
+}
+
 /* One step towards the start of a token's chain; id 0 where there is none. */
 static pg_val token_before(const pg_value *v)
 {

@@ -1,8 +1,8 @@
 /* ir.h: the SSA IR in plain C structs: context, module, kernel, region, instruction, value.
  *
  * Values are ids into the kernel's value table; instructions live in the module's arena at stable
- * addresses, linked in regions. Structured control only: `for`, `if`, `partition`, `elect` own
- * regions; a region ends in a terminator
+ * addresses, linked in regions. Structured control only: `for`, `while`, `if`, `partition`, `elect`
+ * own regions; a region ends in a terminator
  * (`yield`; `return` for a kernel's body; `grid` for its launch region; elect and partition regions
  * have none). Users of values are an analysis (uses.h), not lists. Order comes from ids and lists,
  * never from addresses.
@@ -43,7 +43,7 @@ typedef enum pg_val_kind {
     PG_V_CONST, /* literal; printed in place; a tile constant has all elements equal */
     PG_V_PARAM, /* kernel parameter `index` */
     PG_V_ARG,   /* argument `index` of a region: `for`: 0 the induction variable, then the carried
-                   values */
+                   values; `while`: the carried values, in each of its regions */
     PG_V_RESULT /* result `index` of `def` */
 } pg_val_kind;
 
@@ -99,8 +99,8 @@ struct pg_inst {
     pg_attrs attrs;
     pg_val *in;
     pg_val *out;
-    pg_region **regions; /* for: body; if: then and else (an absent else is an empty region);
-                            partition, elect: body */
+    pg_region **regions; /* for: body; while: test and body; if: then and else (an absent else is an
+                            empty region); partition, elect: body */
 };
 
 struct pg_region {
@@ -205,6 +205,40 @@ pg_inst *pg_inst_find_parent(const pg_inst *i, pg_op op);
 uint32_t pg_inst_warps(const pg_inst *i);
 /* Accumulator tile type behind a token: of the mma.begin that starts its chain. */
 pg_type pg_token_tile(const pg_kernel *k, pg_val token);
+
+/* ---- loops --------------------------------------------------------------------------------------
+ * `for` and `while` carry values: each has a start, an argument in each of the loop's regions, an
+ * operand of the body's yield, and a result. */
+
+static inline bool pg_is_loop(const pg_inst *i)
+{
+    return i->op == PG_OP_FOR || i->op == PG_OP_WHILE;
+}
+/* Index of the operand that starts the first carried value. */
+static inline uint32_t pg_loop_in(const pg_inst *loop)
+{
+    return loop->op == PG_OP_FOR ? 3 : 0;
+}
+/* Index of the first carried value among a region's arguments. */
+static inline uint32_t pg_loop_arg(const pg_inst *loop)
+{
+    return loop->op == PG_OP_FOR ? 1 : 0;
+}
+/* The region whose end hands over the carried values; NULL where the builder forgot it. */
+static inline pg_region *pg_loop_body(const pg_inst *loop)
+{
+    return loop->n_regions == 0 ? NULL : loop->regions[loop->n_regions - 1];
+}
+/* The test of a `while`: its end hands over the condition, and nothing else. */
+static inline bool pg_region_is_test(const pg_region *r)
+{
+    return r->owner != NULL && r->owner->op == PG_OP_WHILE && r->owner->n_regions > 1 &&
+           r->owner->regions[0] == r;
+}
+bool pg_inst_in_loop(const pg_inst *i);
+/* What the end of a region hands over: how much, and of which types (id 0: no such item). */
+uint32_t pg_region_n_yields(const pg_region *r);
+pg_type pg_region_yield_type(const pg_kernel *k, const pg_region *r, uint32_t index);
 
 /* ---- effects ------------------------------------------------------------------------------------
  */

@@ -32,10 +32,11 @@ static pg_type any_type(const pg_kernel *k, const pg_operands *o, uint32_t index
     if (o->op == PG_OP_FOR) {
         return index >= 3 && index - 3 < o->n_out ? o->out[index - 3] : none;
     }
-    if (o->op == PG_OP_YIELD && o->owner != NULL && index < o->owner->n_out) {
-        return pg_val_type(k, o->owner->out[index]);
+    if (o->op == PG_OP_WHILE) {
+        return index < o->n_out ? o->out[index] : none;
     }
-    return none;
+    return o->op == PG_OP_YIELD && o->region != NULL ? pg_region_yield_type(k, o->region, index)
+                                                     : none;
 }
 
 pg_type pg_literal_type(const pg_kernel *k, const pg_operands *o, uint32_t index)
@@ -71,6 +72,7 @@ pg_type pg_literal_type(const pg_kernel *k, const pg_operands *o, uint32_t index
         return first.id != 0 ? first : i32;
     case PG_C_I32:
     case PG_C_NUM: return i32;
+    case PG_C_DATA:
     case PG_C_ANY: return any_type(k, o, index);
     default: return (pg_type){0};
     }

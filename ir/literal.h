@@ -11,7 +11,7 @@ typedef struct pg_operands {
     uint32_t n_in, n_out;
     const pg_type *in; /* id 0: a literal */
     const pg_type *out;
-    const pg_inst *owner; /* of the region that the instruction stands in; NULL: the kernel */
+    const pg_region *region; /* that the instruction stands in; NULL: unknown */
 } pg_operands;
 
 /* Type of a literal that is operand `index`: the rule at the head of ops.def. id 0: it has to be

@@ -29,6 +29,7 @@
 #define C_RING PG_C_RING
 #define C_BAR PG_C_BAR
 #define C_TOKEN PG_C_TOKEN
+#define C_DATA PG_C_DATA
 #define C_ANY PG_C_ANY
 #define E_READ PG_E_READ
 #define E_WRITE PG_E_WRITE

@@ -38,6 +38,7 @@ enum {
     PG_C_RING,
     PG_C_BAR,
     PG_C_TOKEN,
+    PG_C_DATA,
     PG_C_ANY,
     PG_C_MASK = 0xff,
     PG_E_READ = 0x100,
@@ -47,7 +48,8 @@ enum {
     PG_E_INIT = 0x1000,
     PG_E_ASYNC = 0x2000 /* the effect happens later, at a time of its own */
 };
-/* PG_C_BAR accepts rings too. PG_C_V: the value stored, of the pointer's element and shape. */
+/* PG_C_BAR accepts rings too, PG_C_DATA scalars and tiles of numbers and pointers. PG_C_V: the
+ * value stored, of the pointer's element and shape. */
 
 typedef enum pg_res {
     PG_R_NONE,  /* no result */

@@ -307,7 +307,7 @@ static void parse_kernel(pg_parser *p)
     if (!parse_kernel_head(p)) {
         p->n_broken++;
         if (p->kernel != NULL && pg_parse_recover(p)) {
-            pg_parse_region(p, NULL, NULL);
+            pg_parse_region(p, NULL);
         } else if (p->kernel == NULL && pg_parse_recover(p)) {
             skip_block(p);
         }
@@ -320,13 +320,13 @@ static void parse_kernel(pg_parser *p)
         p->kernel->launch = pg_region_new(p->kernel, NULL);
         pg_parse_scope params = pg_parse_scope_begin(p);
         if (pg_parse_expect(p, '{')) {
-            pg_parse_region(p, p->kernel->launch, NULL);
+            pg_parse_region(p, p->kernel->launch);
         } else {
             pg_parse_recover(p);
         }
         pg_parse_scope_end(p, params);
     }
-    pg_parse_region(p, p->kernel->body, NULL);
+    pg_parse_region(p, p->kernel->body);
     pg_parse_scope_end(p, outer);
 }
 

@@ -86,7 +86,7 @@ pg_parse_scope pg_parse_scope_begin(const pg_parser *p);
 void pg_parse_scope_end(pg_parser *p, pg_parse_scope scope);
 /* Operations up to the closing brace, which is taken. region may be NULL: what is read is dropped.
  */
-void pg_parse_region(pg_parser *p, pg_region *region, const pg_inst *owner);
+void pg_parse_region(pg_parser *p, pg_region *region);
 /* Skips to the next line, or to a closing brace. True if the line ended in an opening one. */
 bool pg_parse_recover(pg_parser *p);
 

@@ -161,6 +161,9 @@ static bool make_literal(pg_parser *p, const pg_operands *around, uint32_t index
     const pg_type_info *info = pg_type_get(p->ctx->types, type);
     uint64_t bits = 0;
     bool is_poison = false;
+    if (type.id == 0 && p->n_broken != 0) {
+        return false; /* the owner's header is wrong: reported there */
+    }
     if (info->kind != PG_TY_SCALAR && info->kind != PG_TY_TILE) {
         (void)pg_diag_add(p->diags, PG_D_LITERAL_PLACE, o->loc, PG_STR_ARG(o->text));
         return false;
@@ -180,7 +183,7 @@ static bool make_literal(pg_parser *p, const pg_operands *around, uint32_t index
 }
 
 /* The operands as values. False if one is missing: then the operation is dropped. */
-static bool make_operands(pg_parser *p, const op_head *h, const pg_inst *owner)
+static bool make_operands(pg_parser *p, const op_head *h, const pg_region *region)
 {
     bool is_good = true;
     uint32_t n = p->operands.n;
@@ -208,7 +211,7 @@ static bool make_operands(pg_parser *p, const op_head *h, const pg_inst *owner)
                           .n_out = p->types.n,
                           .in = p->in_types.at,
                           .out = p->types.at,
-                          .owner = owner};
+                          .region = region};
     for (uint32_t i = 0; is_good && i < n; i++) {
         if (p->operands.at[i].is_literal && !make_literal(p, &around, i, &p->vals.at[i])) {
             is_good = false;
@@ -237,12 +240,15 @@ static bool check_result_count(pg_parser *p, const op_head *h)
 }
 
 /* The instruction, or NULL and its message given. Its results have no names yet. */
-static pg_inst *make_inst(pg_parser *p, const op_head *h, pg_region *region, const pg_inst *owner)
+static pg_inst *make_inst(pg_parser *p, const op_head *h, pg_region *region)
 {
-    static const uint8_t n_regions[PG_OP_COUNT] = {
-        [PG_OP_FOR] = 1, [PG_OP_IF] = 2, [PG_OP_ELECT] = 1, [PG_OP_PARTITION] = 1};
+    static const uint8_t n_regions[PG_OP_COUNT] = {[PG_OP_FOR] = 1,
+                                                   [PG_OP_WHILE] = 2,
+                                                   [PG_OP_IF] = 2,
+                                                   [PG_OP_ELECT] = 1,
+                                                   [PG_OP_PARTITION] = 1};
     bool has_region = (pg_op_infos[h->op].flags & PG_F_REGION) != 0;
-    if (!check_result_count(p, h) || !make_operands(p, h, owner) || region == NULL ||
+    if (!check_result_count(p, h) || !make_operands(p, h, region) || region == NULL ||
         (!has_region && p->diags->n_errors != p->n_errors)) {
         return NULL;
     }
@@ -304,31 +310,35 @@ static void define_results(pg_parser *p, const kept_names *names, const pg_inst 
 static void parse_body(pg_parser *p, pg_inst *i, uint32_t index)
 {
     pg_region *region = i == NULL ? NULL : i->regions[index];
-    if (!pg_parse_expect(p, '{')) {
-        (void)pg_parse_recover(p);
-        return;
+    if (!pg_parse_expect(p, '{') && !pg_parse_recover(p)) {
+        return; /* no body on this line */
     }
     p->n_broken += i == NULL;
-    pg_parse_region(p, region, i);
+    pg_parse_region(p, region);
     p->n_broken -= i == NULL;
 }
 
-static void define_loop_args(pg_parser *p, pg_inst *i, const kept_names *carried)
+/* The arguments of a loop's region; `i` may be NULL. */
+static void define_loop_args(pg_parser *p, pg_inst *i, uint32_t region, const kept_names *carried)
 {
     pg_type iv = {0};
-    for (uint32_t b = 0; i != NULL && b < 3 && b < i->n_in; b++) { /* all bounds have one type */
+    const uint32_t first = i == NULL ? 0 : pg_loop_arg(i);
+    for (uint32_t b = 0; first != 0 && b < 3 && b < i->n_in; b++) { /* all bounds have one type */
         pg_type t = pg_val_type(p->kernel, i->in[b]);
         iv = iv.id == 0 || pg_value_of(p->kernel, i->in[b])->kind != PG_V_CONST ? t : iv;
     }
     for (uint32_t c = 0; c < carried->n; c++) {
         pg_val v = {0};
         if (i != NULL) {
-            pg_type type = c == 0             ? iv
-                           : c - 1 < i->n_out ? pg_val_type(p->kernel, i->out[c - 1])
-                                              : (pg_type){0};
-            v = pg_region_add_arg(i->regions[0], type, carried->at[c].sym);
+            pg_type type = c < first              ? iv
+                           : c - first < i->n_out ? pg_val_type(p->kernel, i->out[c - first])
+                                                  : (pg_type){0};
+            v = pg_region_add_arg(i->regions[region], type, carried->at[c].sym);
         }
-        pg_parse_define(p, carried->at[c].sym, carried->at[c].loc, v);
+        const uint32_t *place = place_of(p, carried->at[c].sym);
+        if (region == 0 || place == NULL || *place == 0) { /* else it was reported for the test */
+            pg_parse_define(p, carried->at[c].sym, carried->at[c].loc, v);
+        }
     }
 }
 
@@ -382,6 +392,9 @@ static bool parse_head(pg_parser *p, op_head *h)
     if (h->op == PG_OP_FOR) {
         return parse_for_head(p, h);
     }
+    if (h->op == PG_OP_WHILE) {
+        return parse_carried(p) && pg_parse_attrs(p, &h->attrs) && parse_types(p);
+    }
     if (h->op == PG_OP_PARTITION) {
         if (p->tok.kind != PG_TOK_SYM) {
             return pg_parse_failed(p, "the partition's name, as @load");
@@ -393,24 +406,42 @@ static bool parse_head(pg_parser *p, op_head *h)
     return parse_operands(p) && pg_parse_attrs(p, &h->attrs) && parse_types(p);
 }
 
-/* Operations with regions: the header is read, a brace is next or should be. */
-static void parse_regions(pg_parser *p, const op_head *h, pg_region *region, const pg_inst *owner)
+/* The body of a `while`, behind its test. */
+static void parse_do(pg_parser *p, pg_inst *i)
 {
+    if (expect_word(p, "do", "`do` and the body of while")) {
+        parse_body(p, i, 1);
+    } else if (!p->tok.is_first) {
+        (void)pg_parse_recover(p);
+    }
+}
+
+/* Operations with regions: the header is read, a brace is next or should be. */
+static void parse_regions(pg_parser *p, const op_head *h, pg_region *region)
+{
+    const bool is_loop = h->op == PG_OP_FOR || h->op == PG_OP_WHILE;
     kept_names results = keep_results(p);
     kept_names carried = {.n = p->carried.n};
     carried.at = pg_arena_copy(&p->scratch, p->carried.at, carried.n * sizeof *carried.at);
     carried.n = carried.at == NULL ? 0 : carried.n;
     bool is_good = true;
     /* A loop has a result for each carried value. */
-    if (h->op == PG_OP_FOR && carried.n - 1 != p->types.n && p->results.n == p->types.n) {
-        (void)pg_diag_add(p->diags, PG_D_CARRY_COUNT, h->loc, carried.n - 1, p->types.n);
+    const uint32_t n_carried = h->op == PG_OP_FOR ? carried.n - 1 : carried.n;
+    if (is_loop && n_carried != p->types.n && p->results.n == p->types.n) {
+        (void)pg_diag_add(p->diags, PG_D_CARRY_COUNT, h->loc, n_carried, p->types.n);
         is_good = false;
     }
-    pg_inst *i = is_good ? make_inst(p, h, region, owner) : NULL;
+    pg_inst *i = is_good ? make_inst(p, h, region) : NULL;
     pg_parse_scope scope = pg_parse_scope_begin(p);
-    define_loop_args(p, i, &carried);
+    define_loop_args(p, i, 0, &carried);
     parse_body(p, i, 0);
     pg_parse_scope_end(p, scope);
+    if (h->op == PG_OP_WHILE) {
+        scope = pg_parse_scope_begin(p);
+        define_loop_args(p, i, 1, &carried);
+        parse_do(p, i);
+        pg_parse_scope_end(p, scope);
+    }
     if (h->op == PG_OP_IF && pg_parse_take_word(p, "else")) {
         parse_body(p, i, 1);
     }
@@ -427,9 +458,9 @@ static const char *op_word(const pg_parser *p, uint32_t i)
 static bool is_later(pg_str word)
 {
     static const char *const words[] = {
-        "while",        "tma.load", "tma.store", "scan",     "chan.put", "chan.get", "mma.sync",
-        "cluster.sync", "clone",    "slice",     "fill",     "update",   "matmul",   "gather",
-        "scatter",      "assert",   "break",     "cp.async", "concat",   "split",    "dot",
+        "tma.load", "tma.store", "scan",     "chan.put", "chan.get", "mma.sync", "cluster.sync",
+        "clone",    "slice",     "fill",     "update",   "matmul",   "gather",   "scatter",
+        "assert",   "break",     "cp.async", "concat",   "split",    "dot",
     };
     for (uint32_t i = 0; i < PG_COUNT_OF(words); i++) {
         if (pg_str_is(word, words[i])) {
@@ -458,10 +489,10 @@ static void skip_operation(pg_parser *p)
     carried.n = carried.at == NULL ? 0 : carried.n;
     if (pg_parse_recover(p)) {
         pg_parse_scope scope = pg_parse_scope_begin(p);
-        define_loop_args(p, NULL, &carried);
+        define_loop_args(p, NULL, 0, &carried);
         p->n_broken++;
-        pg_parse_region(p, NULL, NULL);
-        if (pg_parse_take_word(p, "else")) {
+        pg_parse_region(p, NULL);
+        if (pg_parse_take_word(p, "else") || pg_parse_take_word(p, "do")) {
             parse_body(p, NULL, 1);
         }
         p->n_broken--;
@@ -470,7 +501,7 @@ static void skip_operation(pg_parser *p)
     define_results(p, &results, NULL);
 }
 
-static void parse_op(pg_parser *p, pg_region *region, const pg_inst *owner)
+static void parse_op(pg_parser *p, pg_region *region)
 {
     op_head h = {.op = PG_OP_NONE};
     p->carried.n = 0;
@@ -499,9 +530,9 @@ static void parse_op(pg_parser *p, pg_region *region, const pg_inst *owner)
         return;
     }
     if ((pg_op_infos[h.op].flags & PG_F_REGION) != 0) {
-        parse_regions(p, &h, region, owner);
+        parse_regions(p, &h, region);
     } else {
-        pg_inst *i = make_inst(p, &h, region, owner);
+        pg_inst *i = make_inst(p, &h, region);
         if (i == NULL) {
             define_broken_results(p);
         }
@@ -538,7 +569,7 @@ static void skip_deep(pg_parser *p)
     }
 }
 
-void pg_parse_region(pg_parser *p, pg_region *region, const pg_inst *owner)
+void pg_parse_region(pg_parser *p, pg_region *region)
 {
     pg_parse_scope scope = pg_parse_scope_begin(p);
     if (p->depth >= PG_MAX_DEPTH) {
@@ -548,7 +579,7 @@ void pg_parse_region(pg_parser *p, pg_region *region, const pg_inst *owner)
     p->depth++;
     while (p->tok.kind != PG_TOK_EOF && !pg_tok_is(&p->tok, '}')) {
         const char *before = p->tok.text.ptr;
-        parse_op(p, region, owner);
+        parse_op(p, region);
         if (p->tok.text.ptr == before && p->tok.kind != PG_TOK_EOF && !pg_tok_is(&p->tok, '}')) {
             pg_parse_advance(p); /* a line that begins with what begins nothing */
             (void)pg_parse_recover(p);

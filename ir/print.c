@@ -278,7 +278,7 @@ static void prepare_context(printer *p, const pg_inst *i, operand_context *c)
                               .n_out = i->n_out,
                               .in = p->types.at,
                               .out = p->types.at + i->n_in,
-                              .owner = i->parent == NULL ? NULL : i->parent->owner};
+                              .region = i->parent};
 }
 
 static void put_operand(printer *p, const pg_inst *i, uint32_t index, operand_context *c)
@@ -310,13 +310,32 @@ static void put_operands(printer *p, const pg_inst *i, operand_context *c)
     }
 }
 
+/* `while` has its carried values in each of its regions, by one name. */
+static void share_names(printer *p, const pg_inst *loop)
+{
+    const pg_region *test = loop->regions[0], *body = pg_loop_body(loop);
+    for (uint32_t a = 0; test != NULL && body != NULL && a < test->n_args && a < body->n_args;
+         a++) {
+        if (body->args[a].id < p->n_names && test->args[a].id < p->n_names) {
+            p->names[body->args[a].id] = p->names[test->args[a].id];
+        }
+    }
+}
+
+static void show_args(printer *p, const pg_region *r)
+{
+    for (uint32_t a = 0; r != NULL && a < r->n_args; a++) {
+        show_name(p, r->args[a]);
+    }
+}
+
 static pg_val loop_arg(const pg_inst *i, uint32_t index)
 {
     const pg_region *body = i->n_regions == 0 ? NULL : i->regions[0];
     return body != NULL && index < body->n_args ? body->args[index] : (pg_val){0};
 }
 
-static void put_for_head(printer *p, const pg_inst *i, operand_context *c)
+static void put_loop_head(printer *p, const pg_inst *i, operand_context *c)
 {
     static const char *const between[] = {" in ", " to ", " step "};
     for (uint32_t a = 0; i->n_regions > 0 && i->regions[0] != NULL && a < i->regions[0]->n_args;
@@ -324,19 +343,24 @@ static void put_for_head(printer *p, const pg_inst *i, operand_context *c)
         choose_name(p, i->regions[0]->args[a]);
         show_name(p, i->regions[0]->args[a]);
     }
-    pg_put_char(p->out, ' ');
-    put_name(p, loop_arg(i, 0));
-    for (uint32_t j = 0; j < 3 && j < i->n_in; j++) {
+    if (i->op == PG_OP_FOR) {
+        pg_put_char(p->out, ' ');
+        put_name(p, loop_arg(i, 0));
+    } else if (i->n_regions > 1) {
+        share_names(p, i);
+    }
+    const uint32_t first = pg_loop_in(i);
+    for (uint32_t j = 0; j < first && j < i->n_in; j++) {
         pg_put(p->out, between[j]);
         put_operand(p, i, j, c);
     }
-    for (uint32_t j = 3; j < i->n_in; j++) {
-        pg_put(p->out, j == 3 ? " carry (" : ", ");
-        put_name(p, loop_arg(i, j - 2));
+    for (uint32_t j = first; j < i->n_in; j++) {
+        pg_put(p->out, j == first ? " carry (" : ", ");
+        put_name(p, loop_arg(i, j - first + pg_loop_arg(i)));
         pg_put(p->out, " = ");
         put_operand(p, i, j, c);
     }
-    pg_put(p->out, i->n_in > 3 ? ")" : "");
+    pg_put(p->out, i->n_in > first ? ")" : "");
 }
 
 static void put_inst(printer *p, const pg_inst *i);
@@ -365,8 +389,8 @@ static void put_header(printer *p, const pg_inst *i)
     }
     pg_put(p->out, i->n_out != 0 ? " = " : "");
     pg_put(p->out, pg_op_infos[i->op < PG_OP_COUNT ? i->op : 0].text);
-    if (i->op == PG_OP_FOR) {
-        put_for_head(p, i, &c);
+    if (pg_is_loop(i)) {
+        put_loop_head(p, i, &c);
     } else {
         if (i->op == PG_OP_PARTITION) {
             pg_put(p->out, " @");
@@ -396,7 +420,12 @@ static void put_inst(printer *p, const pg_inst *i)
     if (i->n_regions != 0) {
         put_body(p, i->regions[0]);
         pg_map_truncate(&p->scope, n_visible);
-        if (i->n_regions > 1 && i->regions[1] != NULL && i->regions[1]->first != NULL) {
+        if (i->op == PG_OP_WHILE && i->n_regions > 1) {
+            pg_put(p->out, " do");
+            show_args(p, i->regions[1]);
+            put_body(p, i->regions[1]);
+            pg_map_truncate(&p->scope, n_visible);
+        } else if (i->n_regions > 1 && i->regions[1] != NULL && i->regions[1]->first != NULL) {
             pg_put(p->out, " else");
             put_body(p, i->regions[1]);
         }

@@ -84,7 +84,7 @@ static void check_aval(pg_verifier *v, const pg_aval *a, pg_loc loc, const char 
 /* ---- regions ------------------------------------------------------------------------------- */
 
 static const uint8_t wanted_regions[PG_OP_COUNT] = {
-    [PG_OP_FOR] = 1, [PG_OP_IF] = 2, [PG_OP_ELECT] = 1, [PG_OP_PARTITION] = 1};
+    [PG_OP_FOR] = 1, [PG_OP_WHILE] = 2, [PG_OP_IF] = 2, [PG_OP_ELECT] = 1, [PG_OP_PARTITION] = 1};
 
 /* The terminator that a region ends in; NONE: it has none. */
 static pg_op wanted_end(const pg_verifier *v, const pg_inst *owner)
@@ -92,7 +92,7 @@ static pg_op wanted_end(const pg_verifier *v, const pg_inst *owner)
     if (owner == NULL) {
         return v->is_launch ? PG_OP_GRID : PG_OP_RETURN;
     }
-    bool has_yield = owner->op == PG_OP_FOR || owner->op == PG_OP_IF;
+    bool has_yield = pg_is_loop(owner) || owner->op == PG_OP_IF;
     return has_yield ? PG_OP_YIELD : PG_OP_NONE;
 }
 
@@ -104,14 +104,31 @@ static const char *owner_text(const pg_verifier *v, const pg_inst *owner)
     return pg_verify_op_text(owner);
 }
 
-static void check_yield(pg_verifier *v, const pg_inst *owner, const pg_inst *yield)
+/* The end of a test. */
+static void check_condition(pg_verifier *v, const pg_inst *yield)
 {
+    pg_type want = pg_region_yield_type(v->k, yield->parent, 0);
+    const char *have = yield->n_in == 0  ? "nothing"
+                       : yield->n_in > 1 ? "several values"
+                                         : pg_verify_type_text(v, pg_val_type(v->k, yield->in[0]));
+    if (yield->n_in != 1 || !pg_type_eq(pg_val_type(v->k, yield->in[0]), want)) {
+        pg_verify_error(v, PG_D_TEST_YIELD, yield->loc, have);
+    }
+}
+
+static void check_yield(pg_verifier *v, const pg_region *region, const pg_inst *yield)
+{
+    const pg_inst *owner = region->owner;
     if (owner == NULL || yield->op != PG_OP_YIELD) {
         return;
     }
-    if (yield->n_in != owner->n_out) {
-        pg_verify_error(v, PG_D_YIELD_COUNT, yield->loc, yield->n_in, pg_verify_op_text(owner),
-                        owner->n_out);
+    const uint32_t n = pg_region_n_yields(region);
+    if (pg_region_is_test(region)) {
+        check_condition(v, yield);
+        return;
+    }
+    if (yield->n_in != n) {
+        pg_verify_error(v, PG_D_YIELD_COUNT, yield->loc, yield->n_in, pg_verify_op_text(owner), n);
         return;
     }
     for (uint32_t r = 0; r < yield->n_in; r++) {
@@ -131,11 +148,11 @@ static void check_end(pg_verifier *v, const pg_region *r)
     pg_loc loc = last != NULL ? last->loc : r->owner != NULL ? r->owner->loc : v->k->loc;
     if (last != NULL && (pg_op_infos[last->op].flags & PG_F_TERM) != 0) {
         if (last->op == want) {
-            check_yield(v, r->owner, last);
+            check_yield(v, r, last);
         }
         return;
     }
-    bool is_optional = r->owner != NULL && r->owner->n_out == 0; /* nothing to yield */
+    bool is_optional = r->owner != NULL && pg_region_n_yields(r) == 0; /* nothing to yield */
     if (want != PG_OP_NONE && !is_optional) {
         pg_verify_error(v, PG_D_NO_TERM, loc, owner_text(v, r->owner), pg_op_infos[want].text);
     }

@@ -83,6 +83,7 @@ static bool is_plain_class(const pg_inst *i, uint16_t class, const pg_type_info 
     case PG_C_RING: return t->kind == PG_TY_RING;
     case PG_C_BAR: return t->kind == PG_TY_BAR || t->kind == PG_TY_RING;
     case PG_C_TOKEN: return t->kind == PG_TY_TOKEN;
+    case PG_C_DATA: return is_data(t);
     default: return t->kind != PG_TY_NONE;
     }
 }
@@ -103,6 +104,7 @@ static const char *const class_texts[] = {
     [PG_C_RING] = "a ring",
     [PG_C_BAR] = "a ring or barriers",
     [PG_C_TOKEN] = "a token",
+    [PG_C_DATA] = "a scalar or a tile",
     [PG_C_ANY] = "a value",
 };
 

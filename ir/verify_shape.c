@@ -200,10 +200,43 @@ static void check_compare(pg_verifier *v, const shapes *s)
     }
 }
 
+/* Starts, arguments and results of a loop's carried values. */
+static void check_carried(pg_verifier *v, const pg_inst *i)
+{
+    const uint32_t first = pg_loop_in(i), first_arg = pg_loop_arg(i);
+    const uint32_t n_carried = i->n_in - first;
+    bool is_complete = n_carried == i->n_out;
+    for (uint32_t r = 0; r < i->n_regions; r++) {
+        const pg_region *region = i->regions[r];
+        is_complete = is_complete && (region == NULL || region->n_args == n_carried + first_arg);
+    }
+    if (!is_complete) {
+        pg_verify_error(v, PG_D_CARRY_COUNT, i->loc, n_carried, i->n_out);
+        return;
+    }
+    for (uint32_t c = 0; c < n_carried; c++) {
+        pg_type init = pg_val_type(v->k, i->in[c + first]);
+        pg_type result = pg_val_type(v->k, i->out[c]);
+        if (!pg_verify_agree(v, init, result)) {
+            pg_verify_error(v, PG_D_CARRY_TYPE, i->loc, c + 1, pg_verify_type_text(v, init),
+                            pg_verify_type_text(v, result));
+        }
+        for (uint32_t r = 0; r < i->n_regions; r++) {
+            if (i->regions[r] == NULL) {
+                continue;
+            }
+            pg_type inside = pg_val_type(v->k, i->regions[r]->args[c + first_arg]);
+            if (!pg_verify_agree(v, inside, result)) {
+                pg_verify_error(v, PG_D_CARRY_TYPE, i->loc, c + 1, pg_verify_type_text(v, inside),
+                                pg_verify_type_text(v, result));
+            }
+        }
+    }
+}
+
 static void check_for(pg_verifier *v, const shapes *s)
 {
     const pg_inst *i = s->i;
-    const pg_region *body = i->n_regions > 0 ? i->regions[0] : NULL;
     int64_t step;
     for (uint32_t b = 1; b < 3; b++) {
         if (!pg_type_eq(pg_val_type(v->k, i->in[b]), s->in_type)) {
@@ -214,24 +247,7 @@ static void check_for(pg_verifier *v, const shapes *s)
     if (pg_val_int(v->k, i->in[2], &step) && step <= 0) {
         pg_verify_error(v, PG_D_LOOP_STEP, i->loc, (long long)step);
     }
-    uint32_t n_carried = i->n_in - 3u;
-    if (n_carried != i->n_out || (body != NULL && body->n_args != n_carried + 1)) {
-        pg_verify_error(v, PG_D_CARRY_COUNT, i->loc, n_carried, i->n_out);
-        return;
-    }
-    for (uint32_t c = 0; c < n_carried; c++) {
-        pg_type init = pg_val_type(v->k, i->in[c + 3]);
-        pg_type result = pg_val_type(v->k, i->out[c]);
-        if (!pg_verify_agree(v, init, result)) {
-            pg_verify_error(v, PG_D_CARRY_TYPE, i->loc, c + 1, pg_verify_type_text(v, init),
-                            pg_verify_type_text(v, result));
-        }
-        if (body != NULL && !pg_verify_agree(v, pg_val_type(v->k, body->args[c + 1]), result)) {
-            pg_verify_error(v, PG_D_CARRY_TYPE, i->loc, c + 1,
-                            pg_verify_type_text(v, pg_val_type(v->k, body->args[c + 1])),
-                            pg_verify_type_text(v, result));
-        }
-    }
+    check_carried(v, i);
 }
 
 /* [part=...] of a loop or condition: one for all, or a list with an item for each result. */
@@ -372,6 +388,7 @@ void pg_verify_special(pg_verifier *v, const pg_inst *i)
                             (long long)pg_attr_int(&i->attrs, PG_A_STAGES, 0));
         }
         break;
+    case PG_OP_WHILE: check_carried(v, i); break;
     case PG_OP_IF: check_part(v, i); break;
     case PG_OP_MMA:
     case PG_OP_UMMA: pg_verify_mma(v, i); break;

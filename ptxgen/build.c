@@ -330,6 +330,82 @@ void ptxgen_for_end(ptxgen_builder *b, uint32_t n, const ptxgen_value *yields,
     b->last = loop;
 }
 
+void ptxgen_while_begin(ptxgen_builder *b, uint32_t n, const ptxgen_value *init, ptxgen_value *args)
+{
+    for (uint32_t i = 0; args != NULL && i < n; i++) {
+        args[i] = (ptxgen_value){0};
+    }
+    if (!pg_build_is_live(b)) {
+        return;
+    }
+    if (n != 0 && (args == NULL || init == NULL)) {
+        pg_build_fail(b, PG_D_BUILD,
+                      "a loop needs room for its arguments and a start for each carried value");
+        return;
+    }
+    pg_type *types = PG_NEWS(&b->m->ir->arena, pg_type, (size_t)n + 1);
+    if (types == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        types[i] = pg_val_type(b->k, (pg_val){init[i].id});
+    }
+    pg_inst *loop = pg_build_inst(b, "while", n, init, n, types, 2);
+    if (loop == NULL) {
+        return;
+    }
+    for (uint32_t r = 0; r < 2; r++) {
+        for (uint32_t i = 0; i < n; i++) {
+            (void)pg_region_add_arg(loop->regions[r], types[i], (pg_sym){0});
+        }
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        args[i] = region_arg(loop->regions[0], i);
+    }
+    (void)pg_build_open(b, loop->regions[0], loop);
+}
+
+void ptxgen_while_do(ptxgen_builder *b, ptxgen_value condition, uint32_t n, ptxgen_value *args)
+{
+    for (uint32_t i = 0; args != NULL && i < n; i++) {
+        args[i] = (ptxgen_value){0};
+    }
+    pg_inst *loop =
+        pg_build_is_live(b) ? owner_of(b, PG_OP_WHILE, "no test of a loop is open here") : NULL;
+    if (loop == NULL) {
+        return;
+    }
+    if (b->scope[b->depth - 1].region != loop->regions[0] || (n != 0 && args == NULL)) {
+        pg_build_fail(b, PG_D_BUILD, "no test of a loop is open here, or no room for its values");
+        return;
+    }
+    (void)pg_build_inst(b, "yield", 1, &condition, 0, NULL, 0);
+    b->scope[b->depth - 1].region = loop->regions[1];
+    for (uint32_t i = 0; i < n; i++) {
+        args[i] = region_arg(loop->regions[1], i);
+    }
+}
+
+void ptxgen_while_end(ptxgen_builder *b, uint32_t n, const ptxgen_value *yields,
+                      ptxgen_value *results)
+{
+    for (uint32_t i = 0; results != NULL && i < n; i++) {
+        results[i] = (ptxgen_value){0};
+    }
+    pg_inst *loop = pg_build_is_live(b) ? owner_of(b, PG_OP_WHILE, "no loop is open here") : NULL;
+    if (loop == NULL) {
+        return;
+    }
+    if (b->scope[b->depth - 1].region != loop->regions[1]) {
+        pg_build_fail(b, PG_D_BUILD, "the loop is still in its test: ptxgen_while_do comes first");
+        return;
+    }
+    (void)pg_build_inst(b, "yield", n, yields, 0, NULL, 0);
+    b->depth--;
+    pg_build_values_out(loop, n, results);
+    b->last = loop;
+}
+
 void ptxgen_if_begin(ptxgen_builder *b, ptxgen_value condition, uint32_t n,
                      const ptxgen_type *types)
 {

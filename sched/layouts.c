@@ -378,26 +378,33 @@ static pg_inst *yield_of(const pg_region *r)
 
 static void walk(pg_layouts *l, pg_region *r);
 
-static void visit_for(pg_layouts *l, pg_inst *loop)
+/* A carried value has one layout: start, arguments, yield, result. */
+static void visit_loop(pg_layouts *l, pg_inst *loop)
 {
-    pg_region *body = loop->regions[0];
-    pg_inst *yield = yield_of(body);
+    const uint32_t first = pg_loop_arg(loop);
+    pg_inst *yield = yield_of(pg_loop_body(loop));
     for (uint32_t j = 0; j < loop->n_out; j++) {
         if (!pg_layouts_is_tile(l, loop->out[j])) {
             continue;
         }
         const pg_enc e = choose(l, loop, loop->out[j]);
         settle(l, loop->next, loop, loop->out[j], e);
-        set_enc(l, body->args[1 + j], e);
-        demand(l, loop, 3 + j, e);
+        for (uint32_t r = 0; r < loop->n_regions; r++) {
+            set_enc(l, loop->regions[r]->args[first + j], e);
+        }
+        demand(l, loop, pg_loop_in(loop) + j, e);
         if (yield && j < yield->n_in) {
             demand(l, yield, j, e);
         }
     }
-    walk(l, body);
-    for (uint32_t j = 1; j < body->n_args; j++) {
-        if (pg_layouts_is_tile(l, body->args[j])) {
-            settle(l, body->first, loop, body->args[j], pg_layouts_enc_of(l, body->args[j]));
+    for (uint32_t r = loop->n_regions; r-- > 0;) {
+        const pg_region *region = loop->regions[r];
+        walk(l, loop->regions[r]);
+        for (uint32_t j = first; j < region->n_args; j++) {
+            if (pg_layouts_is_tile(l, region->args[j])) {
+                settle(l, region->first, loop, region->args[j],
+                       pg_layouts_enc_of(l, region->args[j]));
+            }
         }
     }
 }
@@ -425,7 +432,8 @@ static void visit_if(pg_layouts *l, pg_inst *branch)
 static void visit(pg_layouts *l, pg_inst *i)
 {
     switch (i->op) {
-    case PG_OP_FOR: visit_for(l, i); return;
+    case PG_OP_FOR:
+    case PG_OP_WHILE: visit_loop(l, i); return;
     case PG_OP_IF: visit_if(l, i); return;
     case PG_OP_ATOMIC_ADD:
     case PG_OP_ATOMIC_MAX:

@@ -105,15 +105,21 @@ static void learn_memory(pg_layouts *l, const pg_inst *i)
     }
 }
 
+static void set_carried_hint(pg_layouts *l, const pg_inst *loop, uint32_t j, pg_enc e)
+{
+    set_hint(l, loop->out[j], e);
+    for (uint32_t r = 0; r < loop->n_regions; r++) {
+        set_hint(l, loop->regions[r]->args[pg_loop_arg(loop) + j], e);
+    }
+}
+
 /* Elementwise results, and those of regions, take over what reaches their first operand. */
 static void learn_hint(pg_layouts *l, const pg_inst *i)
 {
     const uint16_t flags = pg_op_infos[i->op].flags;
-    if (i->op == PG_OP_FOR) {
+    if (pg_is_loop(i)) {
         for (uint32_t j = 0; j < i->n_out; j++) {
-            const pg_enc e = hint_of(l, i->in[3 + j]);
-            set_hint(l, i->out[j], e);
-            set_hint(l, i->regions[0]->args[1 + j], e);
+            set_carried_hint(l, i, j, hint_of(l, i->in[pg_loop_in(i) + j]));
         }
         return;
     }
@@ -142,13 +148,15 @@ static void learn_hint(pg_layouts *l, const pg_inst *i)
 static void learn_yield(pg_layouts *l, const pg_inst *yield)
 {
     const pg_inst *owner = yield->parent->owner;
+    if (pg_region_is_test(yield->parent)) {
+        return; /* a condition is a scalar */
+    }
     for (uint32_t j = 0; owner != NULL && j < yield->n_in && j < owner->n_out; j++) {
         const pg_enc e = hint_of(l, yield->in[j]);
         if (e.id != 0 && owner->op == PG_OP_IF) {
             set_hint(l, owner->out[j], e);
-        } else if (e.id != 0 && owner->op == PG_OP_FOR && hint_of(l, owner->out[j]).id == 0) {
-            set_hint(l, owner->out[j], e);
-            set_hint(l, owner->regions[0]->args[1 + j], e);
+        } else if (e.id != 0 && pg_is_loop(owner) && hint_of(l, owner->out[j]).id == 0) {
+            set_carried_hint(l, owner, j, e);
         }
     }
 }

@@ -169,6 +169,22 @@ static pg_status walk_loop(order_state *s, pg_inst *loop)
     return s->status;
 }
 
+/* A test, then turns of body and test; the loop is left behind a test only. */
+static pg_status walk_while(order_state *s, pg_inst *loop)
+{
+    PG_TRY(walk(s, loop->regions[0]));
+    access_list before = copy_of(s, &s->open);
+    for (uint32_t turn = 0; turn < 2; turn++) { /* the second with what the first leaves open */
+        PG_TRY(walk(s, loop->regions[1]));
+        for (uint32_t j = 0; j < s->open.n; j++) {
+            s->open.at[j].is_earlier_turn = true;
+        }
+        PG_TRY(walk(s, loop->regions[0]));
+    }
+    join(s, &before); /* no turn at all */
+    return s->status;
+}
+
 static pg_status walk_if(order_state *s, pg_inst *branch)
 {
     access_list before = copy_of(s, &s->open);
@@ -189,6 +205,8 @@ static pg_status walk(order_state *s, pg_region *r)
             s->open.n = 0;
         } else if (i->op == PG_OP_FOR) {
             PG_TRY(walk_loop(s, i));
+        } else if (i->op == PG_OP_WHILE) {
+            PG_TRY(walk_while(s, i));
         } else if (i->op == PG_OP_IF) {
             PG_TRY(walk_if(s, i));
         }

@@ -51,7 +51,7 @@ pg_val pg_pipe_value(pg_pipe *p, pg_inst *at, const pg_inst *from, pg_op op, uin
 
 bool pg_pipe_in_loop(const pg_inst *i)
 {
-    return pg_inst_find_parent(i, PG_OP_FOR) != NULL;
+    return pg_inst_in_loop(i);
 }
 
 /* Row-major; 16-byte chunks of a row permuted, or 16 bytes behind each row. */

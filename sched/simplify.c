@@ -125,7 +125,7 @@ static bool literal_fits(const pg_simplify *s, const pg_inst *i, uint32_t at, pg
     if (i->n_out == 1) {
         out[0] = pg_val_type(s->k, i->out[0]);
     }
-    const pg_operands o = {(pg_op)i->op, i->n_in, i->n_out, in, out, i->parent->owner};
+    const pg_operands o = {(pg_op)i->op, i->n_in, i->n_out, in, out, i->parent};
     return pg_type_eq(pg_val_type(s->k, literal), pg_literal_type(s->k, &o, at));
 }
 
@@ -174,14 +174,15 @@ static pg_inst *terminator(const pg_region *r)
     return r->last && r->last->op == PG_OP_YIELD ? r->last : NULL;
 }
 
-/* Puts a region's operations in the place of its owner, whose results become what it yields.
- * Gives the first operation to look at next. */
-static pg_inst *inline_region(pg_simplify *s, pg_inst *owner, pg_region *r, uint32_t depth)
+/* Puts a region's operations in the place of its owner, whose first n results become what it
+ * yields. Gives the first operation to look at next. */
+static pg_inst *inline_region(pg_simplify *s, pg_inst *owner, pg_region *r, uint32_t depth,
+                              uint32_t n)
 {
     const pg_inst *before = owner->prev;
     pg_region *parent = owner->parent;
     pg_inst *yield = terminator(r);
-    for (uint32_t j = 0; yield && j < owner->n_out && j < yield->n_in; j++) {
+    for (uint32_t j = 0; yield && j < n && j < yield->n_in; j++) {
         replace(s, owner->out[j], as_value(s, yield->in[j], owner, depth));
     }
     pg_foreach_inst_safe (i, r) {
@@ -217,13 +218,16 @@ static trips count_trips(pg_simplify *s, const pg_inst *loop)
 /* A carried value that every trip hands on unchanged is its initial value. */
 static void forward_carried(pg_simplify *s, pg_inst *loop, uint32_t depth)
 {
-    pg_region *body = loop->regions[0];
+    pg_region *body = pg_loop_body(loop);
     const pg_inst *yield = terminator(body);
+    const uint32_t first_in = pg_loop_in(loop), first_arg = pg_loop_arg(loop);
     for (uint32_t j = 0; yield && j < loop->n_out; j++) {
-        const pg_val y = pg_simplify_find(s, yield->in[j]), arg = body->args[1 + j];
-        if (pg_val_eq(y, arg) || pg_val_eq(y, loop->in[3 + j])) {
-            const pg_val init = as_value(s, loop->in[3 + j], loop, depth);
-            replace(s, arg, init);
+        const pg_val y = pg_simplify_find(s, yield->in[j]), arg = body->args[first_arg + j];
+        if (pg_val_eq(y, arg) || pg_val_eq(y, loop->in[first_in + j])) {
+            const pg_val init = as_value(s, loop->in[first_in + j], loop, depth);
+            for (uint32_t r = 0; r < loop->n_regions; r++) {
+                replace(s, loop->regions[r]->args[first_arg + j], init);
+            }
             replace(s, loop->out[j], init);
         }
     }
@@ -258,7 +262,7 @@ static pg_inst *visit_for(pg_simplify *s, pg_inst *loop, uint32_t depth)
         for (uint32_t j = 0; j < loop->n_out; j++) {
             replace(s, body->args[1 + j], as_value(s, loop->in[3 + j], loop, depth));
         }
-        return inline_region(s, loop, body, depth);
+        return inline_region(s, loop, body, depth, loop->n_out);
     }
     forward_carried(s, loop, depth);
     for (uint32_t j = 0; j < body->n_args; j++) {
@@ -268,11 +272,38 @@ static pg_inst *visit_for(pg_simplify *s, pg_inst *loop, uint32_t depth)
     return loop->next;
 }
 
+/* A test that is known to fail runs once; no more than that is known of a loop that may not end. */
+static pg_inst *visit_while(pg_simplify *s, pg_inst *loop, uint32_t depth)
+{
+    pg_region *test = loop->regions[0];
+    int64_t condition;
+    forward_carried(s, loop, depth);
+    for (uint32_t r = 0; r < loop->n_regions; r++) {
+        for (uint32_t j = 0; j < loop->regions[r]->n_args; j++) {
+            pg_simplify_fact(s, loop->regions[r]->args[j])->depth = depth + 1;
+        }
+    }
+    walk_scope(s, test, depth + 1);
+    const pg_inst *yield = terminator(test);
+    if (yield && pg_simplify_int(s, pg_simplify_find(s, yield->in[0]), &condition) &&
+        condition == 0) {
+        for (uint32_t j = 0; j < loop->n_out; j++) {
+            const pg_val init = as_value(s, loop->in[j], loop, depth);
+            replace(s, test->args[j], init);
+            replace(s, loop->out[j], init);
+        }
+        return inline_region(s, loop, test, depth, 0);
+    }
+    walk_scope(s, loop->regions[1], depth + 1);
+    return loop->next;
+}
+
 static pg_inst *visit_if(pg_simplify *s, pg_inst *branch, uint32_t depth)
 {
     int64_t condition;
     if (pg_simplify_int(s, branch->in[0], &condition)) {
-        return inline_region(s, branch, branch->regions[condition != 0 ? 0 : 1], depth);
+        return inline_region(s, branch, branch->regions[condition != 0 ? 0 : 1], depth,
+                             branch->n_out);
     }
     walk_scope(s, branch->regions[0], depth + 1);
     walk_scope(s, branch->regions[1], depth + 1);
@@ -310,7 +341,7 @@ static uint32_t hoist(pg_simplify *s, pg_inst *i, uint32_t depth)
         const uint32_t d = pg_simplify_fact(s, i->in[j])->depth;
         least = d > least ? d : least;
     }
-    while (depth > least && i->parent->owner && i->parent->owner->op == PG_OP_FOR) {
+    while (depth > least && i->parent->owner && pg_is_loop(i->parent->owner)) {
         pg_inst_move_before(i, i->parent->owner);
         s->changed = true;
         depth--;
@@ -387,6 +418,7 @@ static pg_inst *visit(pg_simplify *s, pg_inst *i, uint32_t depth)
     }
     switch (i->op) {
     case PG_OP_FOR: return visit_for(s, i, depth);
+    case PG_OP_WHILE: return visit_while(s, i, depth);
     case PG_OP_IF: return visit_if(s, i, depth);
     case PG_OP_PARTITION: {
         const uint32_t base = s->tile_base;

@@ -2,7 +2,8 @@
  *
  * I1  An operation is live if it has an effect, holds one in its regions, or a live value is its
  *     result. Reads that complete at once are no effect.
- * I2  A carried value is live as a whole: argument, initial value, yielded value, result.
+ * I2  A carried value is live as a whole: arguments, initial value, yielded value, result. A
+ *     `while` that is kept keeps its condition. Without effects it goes, whether or not it ends.
  * I3  Partitions stay, however empty: they say how many warps the kernel has. */
 #include "sched/simplify.h"
 
@@ -43,14 +44,24 @@ static void need(liveness *l, pg_val v)
     }
 }
 
+static void need_yielded(liveness *l, const pg_region *r, uint32_t index)
+{
+    if (r->last && r->last->op == PG_OP_YIELD && index < r->last->n_in) {
+        need(l, r->last->in[index]);
+    }
+}
+
 static void keep(liveness *l, const pg_inst *i)
 {
     if (l->insts[i->id]) {
         return;
     }
     l->insts[i->id] = 1;
-    const uint32_t n =
-        i->op == PG_OP_FOR ? 3 : i->n_in; /* carried values are asked for one by one */
+    /* Carried values are asked for one by one. */
+    const uint32_t n = pg_is_loop(i) ? pg_loop_in(i) : i->n_in;
+    if (i->op == PG_OP_WHILE) {
+        need_yielded(l, i->regions[0], 0);
+    }
     for (uint32_t j = 0; j < n && j < i->n_in; j++) {
         need(l, i->in[j]);
     }
@@ -74,13 +85,6 @@ static bool keep_effects(liveness *l, const pg_region *r)
     return any;
 }
 
-static void need_yielded(liveness *l, const pg_region *r, uint32_t index)
-{
-    if (r->last && r->last->op == PG_OP_YIELD && index < r->last->n_in) {
-        need(l, r->last->in[index]);
-    }
-}
-
 static void spread(liveness *l, pg_val v)
 {
     const pg_value *value = pg_value_of(l->k, v);
@@ -88,18 +92,23 @@ static void spread(liveness *l, pg_val v)
     if (value->kind == PG_V_ARG && value->region->owner) {
         const pg_inst *owner = value->region->owner;
         keep(l, owner);
-        if (index > 0 && index <= owner->n_out) {
-            need(l, owner->out[index - 1]);
+        const uint32_t first = pg_loop_arg(owner);
+        if (index >= first && index - first < owner->n_out) {
+            need(l, owner->out[index - first]);
         }
     } else if (value->kind == PG_V_RESULT) {
         const pg_inst *def = value->def;
         keep(l, def);
-        if (def->op == PG_OP_FOR) {
-            need(l, def->in[3 + index]);
-            need(l, def->regions[0]->args[1 + index]);
+        if (pg_is_loop(def)) {
+            need(l, def->in[pg_loop_in(def) + index]);
         }
         for (uint32_t j = 0; j < def->n_regions; j++) {
-            need_yielded(l, def->regions[j], index);
+            if (pg_is_loop(def)) {
+                need(l, def->regions[j]->args[pg_loop_arg(def) + index]);
+            }
+            if (!pg_region_is_test(def->regions[j])) {
+                need_yielded(l, def->regions[j], index);
+            }
         }
     }
 }
@@ -127,14 +136,18 @@ static void drop_yielded(liveness *l, pg_region *r, uint32_t index)
 static void drop_result(liveness *l, pg_inst *i, uint32_t index)
 {
     for (uint32_t r = 0; r < i->n_regions; r++) {
-        drop_yielded(l, i->regions[r], index);
+        pg_region *region = i->regions[r];
+        if (!pg_region_is_test(region)) {
+            drop_yielded(l, region, index);
+        }
+        if (pg_is_loop(i)) {
+            drop_value(l, region->args, region->n_args, pg_loop_arg(i) + index, true);
+            region->n_args--;
+        }
     }
-    if (i->op == PG_OP_FOR) {
-        pg_region *body = i->regions[0];
-        drop_value(l, i->in, i->n_in, 3 + index, false);
+    if (pg_is_loop(i)) {
+        drop_value(l, i->in, i->n_in, pg_loop_in(i) + index, false);
         i->n_in--;
-        drop_value(l, body->args, body->n_args, 1 + index, true);
-        body->n_args--;
     }
     drop_value(l, i->out, i->n_out, index, true);
     i->n_out--;
@@ -153,7 +166,7 @@ static void sweep(liveness *l, pg_region *r)
             l->changed = true;
             continue;
         }
-        if (i->op == PG_OP_FOR || i->op == PG_OP_IF) {
+        if (pg_is_loop(i) || i->op == PG_OP_IF) {
             for (uint32_t j = i->n_out; j-- > 0;) {
                 if (!l->vals[i->out[j].id]) {
                     drop_result(l, i, j);

@@ -79,7 +79,7 @@ bool pg_sync_is_barrier(const pg_sync *s, const pg_inst *i)
 
 bool pg_sync_in_loop(const pg_inst *i)
 {
-    return pg_inst_find_parent(i, PG_OP_FOR) != NULL;
+    return pg_inst_in_loop(i);
 }
 
 /* I4; 0: none is left. */

@@ -203,6 +203,16 @@ PTXGEN_API void ptxgen_for_begin(ptxgen_builder *b, ptxgen_value lo, ptxgen_valu
 /* Yields n values and closes the loop; `results` gets n values (NULL with n 0). */
 PTXGEN_API void ptxgen_for_end(ptxgen_builder *b, uint32_t n, const ptxgen_value *yields,
                                ptxgen_value *results);
+/* while with n carried values: opens its test, whose arguments are `args` (NULL with n 0). */
+PTXGEN_API void ptxgen_while_begin(ptxgen_builder *b, uint32_t n, const ptxgen_value *init,
+                                   ptxgen_value *args);
+/* Ends the test with its condition, an i1 scalar, and opens the body. The carried values have other
+ * names there: `args` gets n of them. Nothing else of the test is visible in the body. */
+PTXGEN_API void ptxgen_while_do(ptxgen_builder *b, ptxgen_value condition, uint32_t n,
+                                ptxgen_value *args);
+/* Yields n values to the next test and closes the loop; `results` gets n values (NULL with n 0). */
+PTXGEN_API void ptxgen_while_end(ptxgen_builder *b, uint32_t n, const ptxgen_value *yields,
+                                 ptxgen_value *results);
 /* if with n results of the given types; ptxgen_else ends the first branch, ptxgen_if_end the last.
  */
 PTXGEN_API void ptxgen_if_begin(ptxgen_builder *b, ptxgen_value condition, uint32_t n,

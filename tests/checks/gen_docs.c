@@ -88,6 +88,7 @@ static const word class_words[] = {
     {"C_RING", "ring"},
     {"C_BAR", "bar or ring"},
     {"C_TOKEN", "token"},
+    {"C_DATA", "scalar or tile"},
     {"C_ANY", "any"},
     {"E_READ", "read"},
     {"E_WRITE", "written"},

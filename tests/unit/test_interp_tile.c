@@ -232,6 +232,17 @@ static const fault faults[] = {
      PG_D_RUN_POISON, 9},
     {"  %s = isub %n, 3 : i32\n  for %i in 0 to 4 step %s {\n    yield\n  }\n", PG_D_RUN_STEP, 8},
     {"  for %i in 0 to 2000000000 step 1 {\n    yield\n  }\n", PG_D_RUN_STEP_LIMIT, 8},
+    {"  while {\n    yield true\n  } do {\n  }\n", PG_D_RUN_STEP_LIMIT, 9},
+    {"  %r = while carry (%a = 1) : i32 {\n    %c = icmp %a, 0 [is=ne] : i1\n    yield %c\n  } do "
+     "{\n    %b = ineg %a : i32\n    yield %b\n  }\n",
+     PG_D_RUN_STEP_LIMIT, 11},
+    {"  %z = isub %n, 3 : i32\n  %q = urem %n, %z : i32\n  %r = while carry (%a = %q) : i32 {\n    "
+     "%c = icmp %a, 0 [is=gt] : i1\n    yield %c\n  } do {\n    yield 0\n  }\n",
+     PG_D_RUN_POISON, 11},
+    {"  %r = while carry (%a = %n) : i32 {\n    %c = icmp %a, 0 [is=gt] : i1\n    yield %c\n  } do "
+     "{\n    %b = isub %a, 1 : i32\n    %p = addptr %x, %b : ptr<f32>\n    %v = load %p : f32\n    "
+     "yield %b\n  }\n",
+     PG_D_NONE, 0},
 };
 
 Test(interp_tile, faults_stand_at_their_line, .timeout = 60)

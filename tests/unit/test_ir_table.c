@@ -87,6 +87,8 @@ static const char *const instances[PG_OP_COUNT] = {
     [PG_OP_NUM_PROGRAMS] = "%a = num_programs [axis=z] : i32",
     [PG_OP_FOR] = "%a = for %j in 0 to %n step 1 carry (%b = 0) [stages=2, unroll=4, part=@x] : "
                   "i32 {\n    yield %b\n  }",
+    [PG_OP_WHILE] = "%a = while carry (%b = 0) : i32 {\n    %e = icmp %b, %n [is=lt] : i1\n"
+                    "    yield %e\n  } do {\n    %e = iadd %b, 1 : i32\n    yield %e\n  }",
     [PG_OP_IF] = "%a = if %c [part=(@x)] : i32 {\n    yield 1\n  } else {\n    yield 2\n  }",
     [PG_OP_YIELD] = "%a = for %j in 0 to %n step 1 carry (%b = 0) : i32 {\n    yield %b\n  }",
     [PG_OP_RETURN] = "",

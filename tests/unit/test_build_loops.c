@@ -1,0 +1,114 @@
+/* Loops and conditions through the builder: the same text as written by hand, and misuse. */
+#include <criterion/criterion.h>
+#include <ptxgen.h>
+#include <ptxgen_build.h>
+#include <string.h>
+
+static const char twin[] = "ptir 1\nmodule sm_80\n\n"
+                           "kernel @k(%p: ptr<i32> [inout], %n: i32) [warps=1] {\n"
+                           "  %0, %1 = while carry (%2 = %n, %3 = 1) : i32, i32 {\n"
+                           "    %4 = icmp %2, 0 [is=gt] : i1\n"
+                           "    yield %4\n"
+                           "  } do {\n"
+                           "    %5 = isub %2, %3 : i32\n"
+                           "    %6 = iadd %3, %3 : i32\n"
+                           "    yield %5, %6\n"
+                           "  }\n"
+                           "  store %p, %0\n"
+                           "  while {\n"
+                           "    %7 = load %p : i32\n"
+                           "    %8 = icmp %7, %n [is=lt] : i1\n"
+                           "    yield %8\n"
+                           "  } do {\n"
+                           "    store %p, %n\n"
+                           "    yield\n"
+                           "  }\n"
+                           "  return\n"
+                           "}\n";
+
+typedef struct fixture {
+    ptxgen_ctx *ctx;
+    ptxgen_module *m;
+    ptxgen_builder *b;
+    ptxgen_value p, n;
+} fixture;
+
+static void begin(fixture *f)
+{
+    cr_assert_eq(ptxgen_ctx_create(NULL, &f->ctx), PTXGEN_OK);
+    cr_assert_eq(ptxgen_module_create(f->ctx, (ptxgen_str){"sm_80", 5}, &f->m), PTXGEN_OK);
+    cr_assert_eq(ptxgen_kernel_begin(f->m, "k", &f->b), PTXGEN_OK);
+    ptxgen_kernel_attr(f->b, "warps", 1);
+    f->p = ptxgen_param(f->b, "p", ptxgen_type_ptr(f->m, PTXGEN_I32));
+    f->n = ptxgen_param(f->b, "n", ptxgen_type_scalar(f->m, PTXGEN_I32));
+    ptxgen_param_attr(f->b, f->p, "inout", 1);
+}
+
+static void end(const fixture *f)
+{
+    ptxgen_module_destroy(f->m);
+    ptxgen_ctx_destroy(f->ctx);
+}
+
+Test(build_loops, while_is_its_text)
+{
+    fixture f;
+    const ptxgen_value none = {0};
+    ptxgen_value init[2], args[2], next[2], done[2];
+    begin(&f);
+    ptxgen_builder *b = f.b;
+    init[0] = f.n;
+    init[1] = ptxgen_const_int(b, ptxgen_type_scalar(f.m, PTXGEN_I32), 1);
+    ptxgen_while_begin(b, 2, init, args);
+    ptxgen_value zero = ptxgen_const_int(b, ptxgen_type_scalar(f.m, PTXGEN_I32), 0);
+    ptxgen_while_do(b, ptxgen_build_compare(b, "icmp", "gt", args[0], zero), 2, args);
+    next[0] = ptxgen_build_binary(b, "isub", args[0], args[1]);
+    next[1] = ptxgen_build_binary(b, "iadd", args[1], args[1]);
+    ptxgen_while_end(b, 2, next, done);
+    ptxgen_build_store(b, f.p, done[0], none);
+    ptxgen_while_begin(b, 0, NULL, NULL);
+    ptxgen_value x = ptxgen_build_load(b, f.p, none, none);
+    ptxgen_while_do(b, ptxgen_build_compare(b, "icmp", "lt", x, f.n), 0, NULL);
+    ptxgen_build_store(b, f.p, f.n, none);
+    ptxgen_while_end(b, 0, NULL, NULL);
+    cr_assert_eq(ptxgen_kernel_end(b), PTXGEN_OK);
+    ptxgen_result *r = NULL;
+    cr_assert_eq(ptxgen_module_print(f.m, &r), PTXGEN_OK);
+    cr_expect_str_eq(ptxgen_result_ir(r).ptr, twin);
+    ptxgen_result_destroy(r);
+    cr_expect_eq(ptxgen_module_compile(f.m, NULL, &r), PTXGEN_OK);
+    ptxgen_result_destroy(r);
+    end(&f);
+}
+
+/* Each leaves the builder in error, and nothing else. */
+Test(build_loops, while_out_of_order)
+{
+    for (uint32_t kind = 0; kind < 6; kind++) {
+        fixture f;
+        ptxgen_value args[1] = {{7}}, one;
+        begin(&f);
+        ptxgen_builder *b = f.b;
+        one = ptxgen_const_int(b, ptxgen_type_scalar(f.m, PTXGEN_I1), 1);
+        switch (kind) {
+        case 0: ptxgen_while_do(b, one, 1, args); break;
+        case 1: ptxgen_while_end(b, 0, NULL, NULL); break;
+        case 2: ptxgen_while_begin(b, 1, NULL, args); break;
+        case 3:
+            ptxgen_while_begin(b, 0, NULL, NULL);
+            ptxgen_while_end(b, 0, NULL, NULL);
+            break;
+        case 4:
+            ptxgen_while_begin(b, 0, NULL, NULL);
+            ptxgen_while_do(b, one, 0, NULL);
+            ptxgen_while_do(b, one, 0, NULL);
+            break;
+        default: ptxgen_while_begin(b, 0, NULL, NULL); break; /* never closed */
+        }
+        if (kind == 0 || kind == 2) {
+            cr_expect_eq(args[0].id, 0);
+        }
+        cr_expect_neq(ptxgen_kernel_end(b), PTXGEN_OK, "kind %u", kind);
+        end(&f);
+    }
+}
