@@ -5,12 +5,23 @@
 const pg_elem pg_gen_elems[PG_GEN_N_ELEMS] = {PG_I8,  PG_I16,  PG_I32, PG_I64,
                                               PG_F16, PG_BF16, PG_F32};
 
-enum { SCALAR, S64, S8, S16, S8X16, S16X8, S128, S8X1, S1X16, N_SHAPES };
+enum { SCALAR, S64, S8, S16, S8X16, S16X8, S128, S8X1, S1X16, S4X8X4, S8X4, S4X4, S4X8, N_SHAPES };
 static const struct {
     const char *dims;
-    uint32_t n;
-} shapes[N_SHAPES] = {{"", 1},        {"64x", 64},   {"8x", 8},   {"16x", 16},  {"8x16x", 128},
-                      {"16x8x", 128}, {"128x", 128}, {"8x1x", 8}, {"1x16x", 16}};
+    uint32_t n, rank, at[3];
+} shapes[N_SHAPES] = {{"", 1, 0, {0}},
+                      {"64x", 64, 1, {64}},
+                      {"8x", 8, 1, {8}},
+                      {"16x", 16, 1, {16}},
+                      {"8x16x", 128, 2, {8, 16}},
+                      {"16x8x", 128, 2, {16, 8}},
+                      {"128x", 128, 1, {128}},
+                      {"8x1x", 8, 2, {8, 1}},
+                      {"1x16x", 16, 2, {1, 16}},
+                      {"4x8x4x", 128, 3, {4, 8, 4}},
+                      {"8x4x", 32, 2, {8, 4}},
+                      {"4x4x", 16, 2, {4, 4}},
+                      {"4x8x", 32, 2, {4, 8}}};
 
 /* Shape operations: operand shape, result shape, text. */
 static const struct {
@@ -27,6 +38,11 @@ static const struct {
     {S8X16, S128, "reshape", ""},
     {S16X8, S128, "reshape", ""},
     {S8X1, S8, "reshape", ""},
+    {S128, S4X8X4, "reshape", ""},
+    {S4X8X4, S8X16, "reshape", ""},
+    {S4X8X4, S4X8X4, "transpose", " [perm=(2, 1, 0)]"},
+    {S4X8, S8X4, "transpose", " [perm=(1, 0)]"},
+    {S16, S4X4, "reshape", ""},
 };
 #define N_SHAPE_OPS (sizeof shape_ops / sizeof shape_ops[0])
 
@@ -35,7 +51,15 @@ typedef struct gen_val {
     uint8_t elem, shape;
 } gen_val;
 
-#define MAX_VALS 4096
+#define MAX_VALS  4096
+#define MAX_CELLS 8
+
+/* A stretch of an output array that only one kind of atomic operation goes to. */
+typedef struct gen_cells {
+    uint8_t elem;
+    uint16_t op; /* pg_op */
+    uint32_t at, n;
+} gen_cells;
 
 typedef struct gen {
     pg_strbuf *out;
@@ -43,6 +67,8 @@ typedef struct gen {
     uint64_t state;
     gen_val vals[MAX_VALS]; /* in scope */
     uint32_t n_vals, n_names, depth;
+    gen_cells cells[MAX_CELLS];
+    uint32_t n_cells;
     uint32_t stored[PG_ELEM_COUNT]; /* elements of each output array that have a store */
     int32_t left;
 } gen;
@@ -133,8 +159,9 @@ static gen_val make_iota(gen *g, uint32_t elem, uint32_t shape)
 {
     gen_val v = begin_def(g);
     pg_put(g->out, "iota");
-    if ((shape == S8X16 || shape == S16X8 || shape == S1X16) && below(g, 2)) {
-        pg_put(g->out, " [dim=1]");
+    const uint32_t dim = shapes[shape].rank > 1 ? below(g, shapes[shape].rank) : 0;
+    if (dim != 0) {
+        pg_putf(g->out, " [dim=%u]", dim);
     }
     return end_def(g, v, elem, shape);
 }
@@ -206,22 +233,29 @@ static gen_val pick(gen *g, uint32_t elem, uint32_t shape)
 /* A tile of i32 with the row-major number of each element. */
 static gen_val linear_index(gen *g, uint32_t shape)
 {
-    gen_val v = begin_def(g);
-    if (shape != S8X16 && shape != S16X8) {
-        pg_put(g->out, shape == S1X16 ? "iota [dim=1]" : "iota");
-        return end_def(g, v, PG_I32, shape);
+    gen_val sum = {0};
+    uint32_t stride = 1;
+    for (uint32_t d = shapes[shape].rank; d-- > 0; stride *= shapes[shape].at[d]) {
+        if (shapes[shape].at[d] == 1 && shapes[shape].rank > 1) {
+            continue;
+        }
+        gen_val v = begin_def(g);
+        pg_put(g->out, "iota");
+        if (d != 0) {
+            pg_putf(g->out, " [dim=%u]", d);
+        }
+        gen_val part = end_def(g, v, PG_I32, shape);
+        if (stride != 1) {
+            v = begin_def(g);
+            pg_putf(g->out, "imul %%v%u, %u", part.name, stride);
+            part = end_def(g, v, PG_I32, shape);
+            v = begin_def(g);
+            pg_putf(g->out, "iadd %%v%u, %%v%u", part.name, sum.name);
+            part = end_def(g, v, PG_I32, shape);
+        }
+        sum = part;
     }
-    pg_put(g->out, "iota");
-    const gen_val rows = end_def(g, v, PG_I32, shape);
-    v = begin_def(g);
-    pg_put(g->out, "iota [dim=1]");
-    const gen_val cols = end_def(g, v, PG_I32, shape);
-    v = begin_def(g);
-    pg_putf(g->out, "imul %%v%u, %u", rows.name, shape == S8X16 ? 16u : 8u);
-    const gen_val start = end_def(g, v, PG_I32, shape);
-    v = begin_def(g);
-    pg_putf(g->out, "iadd %%v%u, %%v%u", start.name, cols.name);
-    return end_def(g, v, PG_I32, shape);
+    return sum;
 }
 
 static void put_pointer_type(gen *g, uint32_t elem, uint32_t shape)
@@ -256,6 +290,32 @@ static gen_val make_load(gen *g, uint32_t elem, uint32_t shape)
     return end_def(g, v, elem, shape);
 }
 
+/* Pointers to n elements of an output array, from element `at` on. */
+static gen_val output_at(gen *g, uint32_t elem, uint32_t shape, uint32_t at, gen_val index)
+{
+    gen_val p = begin_def(g);
+    pg_putf(g->out, "addptr %%y_%s, %u : ptr<%s>\n", pg_elem_infos[elem].text, at,
+            pg_elem_infos[elem].text);
+    if (shape != SCALAR) {
+        const gen_val base = p;
+        p = begin_def(g);
+        pg_putf(g->out, "addptr %%v%u, %%v%u", base.name, index.name);
+        put_pointer_type(g, elem, shape);
+    }
+    return p;
+}
+
+/* The end of a store or an atomic operation. */
+static void put_access(gen *g, const char *op, gen_val p, gen_val x, const gen_val *mask)
+{
+    begin_line(g);
+    pg_putf(g->out, "%s %%v%u, %%v%u", op, p.name, x.name);
+    if (mask != NULL) {
+        pg_putf(g->out, ", %%v%u", mask->name);
+    }
+    pg_put_char(g->out, '\n');
+}
+
 static void make_store(gen *g, gen_val x, bool may_mask)
 {
     if (x.elem == PG_I1) {
@@ -268,24 +328,74 @@ static void make_store(gen *g, gen_val x, bool may_mask)
         return;
     }
     g->stored[x.elem] += shapes[x.shape].n;
-    gen_val p = begin_def(g);
-    pg_putf(g->out, "addptr %%y_%s, %u : ptr<%s>\n", pg_elem_infos[x.elem].text, at,
-            pg_elem_infos[x.elem].text);
-    if (x.shape != SCALAR) {
-        const gen_val index = linear_index(g, x.shape);
-        const gen_val base = p;
-        p = begin_def(g);
-        pg_putf(g->out, "addptr %%v%u, %%v%u", base.name, index.name);
-        put_pointer_type(g, x.elem, x.shape);
-    }
+    const gen_val index = x.shape != SCALAR ? linear_index(g, x.shape) : x;
+    const gen_val p = output_at(g, x.elem, x.shape, at, index);
     const bool has_mask = may_mask && below(g, 2) != 0;
     const gen_val mask = has_mask ? pick(g, PG_I1, x.shape) : p;
-    begin_line(g);
-    pg_putf(g->out, "store %%v%u, %%v%u", p.name, x.name);
-    if (has_mask) {
-        pg_putf(g->out, ", %%v%u", mask.name);
+    put_access(g, "store", p, x, has_mask ? &mask : NULL);
+}
+
+/* Floats that are small integers: their sums are the same in any order. */
+static gen_val make_small_float(gen *g, uint32_t elem, uint32_t shape)
+{
+    const gen_val x = pick(g, PG_I32, shape);
+    gen_val v = begin_def(g);
+    pg_putf(g->out, "and %%v%u, 15", x.name);
+    const gen_val small = end_def(g, v, PG_I32, shape);
+    v = begin_def(g);
+    pg_putf(g->out, "cast %%v%u", small.name);
+    return end_def(g, v, elem, shape);
+}
+
+/* ---- atomic operations ------------------------------------------------------------------------
+ */
+
+/* Cells that begin as 5, at the top level, so that what comes later finds them written. */
+static bool make_cells(gen *g)
+{
+    static const struct {
+        uint8_t elem, op;
+    } kinds[] = {{PG_I32, PG_OP_ATOMIC_ADD}, {PG_I64, PG_OP_ATOMIC_ADD},
+                 {PG_F32, PG_OP_ATOMIC_ADD}, {PG_I32, PG_OP_ATOMIC_MAX},
+                 {PG_I64, PG_OP_ATOMIC_MAX}, {PG_I32, PG_OP_ATOMIC_UMAX},
+                 {PG_I64, PG_OP_ATOMIC_UMAX}};
+    static const uint8_t sizes[] = {SCALAR, S8, S16, S64};
+    const uint32_t kind = below(g, sizeof kinds / sizeof kinds[0]);
+    const uint32_t shape = sizes[below(g, sizeof sizes)], elem = kinds[kind].elem;
+    const uint32_t at = g->stored[elem];
+    if (g->depth != 0 || g->n_cells == MAX_CELLS || at + shapes[shape].n > PG_GEN_OUT_N) {
+        return false;
     }
-    pg_put_char(g->out, '\n');
+    gen_val v = begin_def(g);
+    pg_put(g->out, "const 5");
+    make_store(g, end_def(g, v, elem, shape), false);
+    g->cells[g->n_cells++] = (gen_cells){(uint8_t)elem, kinds[kind].op, at, shapes[shape].n};
+    return true;
+}
+
+/* Elements and threads meet at the same cells: each operation of one kind, so that order does not
+ * matter. */
+static void make_atomic(gen *g)
+{
+    if ((g->n_cells == 0 || below(g, 4) == 0) && !make_cells(g)) {
+        return;
+    }
+    const gen_cells *c = &g->cells[below(g, g->n_cells)];
+    static const uint8_t likely[] = {SCALAR, S64, S8X16, S128, S8, S4X8X4, S1X16};
+    const uint32_t shape = likely[below(g, sizeof likely)];
+    const gen_val x =
+        is_float(c->elem) ? make_small_float(g, c->elem, shape) : pick(g, c->elem, shape);
+    gen_val index = x;
+    if (shape != SCALAR) {
+        const gen_val any = pick(g, PG_I32, shape);
+        gen_val v = begin_def(g);
+        pg_putf(g->out, "and %%v%u, %u", any.name, c->n - 1);
+        index = end_def(g, v, PG_I32, shape);
+    }
+    const gen_val p = output_at(g, c->elem, shape, c->at, index);
+    const bool has_mask = below(g, 2) != 0;
+    const gen_val mask = has_mask ? pick(g, PG_I1, shape) : p;
+    put_access(g, pg_op_infos[c->op].text, p, x, has_mask ? &mask : NULL);
 }
 
 /* ---- operations from the table ----------------------------------------------------------------
@@ -300,9 +410,9 @@ static uint32_t random_elem(gen *g, bool is_int)
 
 static uint32_t random_shape(gen *g)
 {
-    static const uint8_t likely[] = {SCALAR, SCALAR, S64, S64, S8X16, S8X16,
-                                     S16X8,  S128,   S8,  S16, S8X1,  S1X16};
-    return likely[below(g, 12)];
+    static const uint8_t likely[] = {SCALAR, SCALAR, S64,  S64,   S8X16,  S8X16, S16X8, S128,
+                                     S8,     S16,    S8X1, S1X16, S4X8X4, S4X8,  S4X4};
+    return likely[below(g, sizeof likely)];
 }
 
 static bool is_division(uint32_t op)
@@ -410,21 +520,24 @@ static void make_shape_op(gen *g)
     (void)end_def(g, v, elem, shape_ops[row].to);
 }
 
-/* Sums of floats are left out: neither passes nor machines keep their order. */
+/* Along any dimension. Neither passes nor machines keep the order of sums: those of floats are of
+ * small integers. */
 static void make_reduce(gen *g)
 {
     static const struct {
         uint8_t from, to, dim;
-    } rows[] = {{S64, SCALAR, 0}, {S8, SCALAR, 0},  {S128, SCALAR, 0}, {S8X16, S16, 0},
-                {S8X16, S8, 1},   {S16X8, S8, 0},   {S16X8, S16, 1},   {S8X1, S8, 1},
-                {S1X16, S16, 0},  {S128, SCALAR, 0}};
+    } rows[] = {{S64, SCALAR, 0},  {S8, SCALAR, 0},   {S128, SCALAR, 0}, {S8X16, S16, 0},
+                {S8X16, S8, 1},    {S16X8, S8, 0},    {S16X8, S16, 1},   {S8X1, S8, 1},
+                {S1X16, S16, 0},   {S128, SCALAR, 0}, {S4X8X4, S8X4, 0}, {S4X8X4, S4X4, 1},
+                {S4X8X4, S4X8, 2}, {S4X8, S8, 0},     {S16, SCALAR, 0}};
     static const char *const ops[] = {"max", "min", "sum"};
     const uint32_t row = below(g, sizeof rows / sizeof rows[0]);
     const uint32_t elem = pg_gen_elems[below(g, PG_GEN_N_ELEMS)];
-    const gen_val x = pick(g, elem, rows[row].from);
+    const uint32_t op = below(g, 3);
+    const gen_val x = op == 2 && is_float(elem) ? make_small_float(g, elem, rows[row].from)
+                                                : pick(g, elem, rows[row].from);
     gen_val v = begin_def(g);
-    pg_putf(g->out, "reduce %%v%u [dim=%u, op=%s]", x.name, rows[row].dim,
-            ops[below(g, is_float(elem) ? 2 : 3)]);
+    pg_putf(g->out, "reduce %%v%u [dim=%u, op=%s]", x.name, rows[row].dim, ops[op]);
     (void)end_def(g, v, elem, rows[row].to);
 }
 
@@ -507,6 +620,80 @@ static void make_for(gen *g)
     }
 }
 
+/* The arguments of a loop's region, in scope. */
+static void open_region(gen *g, const gen_val *args, uint32_t n)
+{
+    g->depth++;
+    for (uint32_t j = 0; j < n && g->n_vals < MAX_VALS; j++) {
+        g->vals[g->n_vals++] = args[j];
+    }
+}
+
+static void yield_and_close(gen *g, const gen_val *y, uint32_t n, uint32_t n_vals)
+{
+    begin_line(g);
+    pg_put(g->out, "yield ");
+    put_names(g, y, n);
+    pg_put_char(g->out, '\n');
+    g->n_vals = n_vals;
+    g->depth--;
+    begin_line(g);
+}
+
+/* At most 3 turns: the first carried value counts down; in half of them another condition ends the
+ * loop too. */
+static void make_while(gen *g)
+{
+    const uint32_t n = 1 + below(g, 3);
+    gen_val init[3] = {{0}}, res[3] = {{0}}, arg[3] = {{0}}, y[3] = {{0}};
+    const gen_val any = pick(g, PG_I32, SCALAR);
+    gen_val v = begin_def(g);
+    pg_putf(g->out, "and %%v%u, 3", any.name);
+    init[0] = end_def(g, v, PG_I32, SCALAR);
+    for (uint32_t j = 0; j < n; j++) {
+        init[j] = j == 0 ? init[0] : pick(g, random_elem(g, below(g, 2) != 0), random_shape(g));
+        res[j] = arg[j] = init[j];
+        res[j].name = g->n_names++;
+        arg[j].name = g->n_names++;
+    }
+    begin_line(g);
+    put_names(g, res, n);
+    pg_put(g->out, " = while");
+    for (uint32_t j = 0; j < n; j++) {
+        pg_putf(g->out, "%s%%v%u = %%v%u", j ? ", " : " carry (", arg[j].name, init[j].name);
+    }
+    pg_put_char(g->out, ')');
+    put_types(g, res, n);
+    pg_put(g->out, " {\n");
+    const uint32_t n_vals = g->n_vals;
+    open_region(g, arg, n);
+    make_block(g, (int32_t)below(g, 4));
+    v = begin_def(g);
+    pg_putf(g->out, "icmp %%v%u, 0 [is=gt]", arg[0].name);
+    y[0] = end_def(g, v, PG_I1, SCALAR);
+    if (below(g, 2)) {
+        const gen_val other = pick(g, PG_I1, SCALAR);
+        v = begin_def(g);
+        pg_putf(g->out, "and %%v%u, %%v%u", y[0].name, other.name);
+        y[0] = end_def(g, v, PG_I1, SCALAR);
+    }
+    yield_and_close(g, y, 1, n_vals);
+    pg_put(g->out, "} do {\n");
+    open_region(g, arg, n);
+    make_block(g, 1 + (int32_t)below(g, 6));
+    for (uint32_t j = 1; j < n; j++) {
+        y[j] = below(g, 8) == 0 ? arg[j] : pick(g, arg[j].elem, arg[j].shape);
+    }
+    v = begin_def(g);
+    pg_putf(g->out, "isub %%v%u, 1", arg[0].name);
+    y[0] = end_def(g, v, PG_I32, SCALAR);
+    yield_and_close(g, y, n, n_vals);
+    pg_put(g->out, "}\n");
+    for (uint32_t j = 0; j < n && g->n_vals < MAX_VALS; j++) {
+        g->vals[g->n_vals++] = res[j];
+    }
+}
+
 static void make_if(gen *g)
 {
     const uint32_t n = below(g, 3);
@@ -546,10 +733,14 @@ static void make_block(gen *g, int32_t n)
             make_shape_op(g);
         } else if (dice < 82) {
             (void)make_load(g, pg_gen_elems[below(g, PG_GEN_N_ELEMS)], random_shape(g));
+        } else if (dice < 84) {
+            make_atomic(g);
         } else if (dice < 90) {
             make_store(g, pick(g, pg_gen_elems[below(g, PG_GEN_N_ELEMS)], random_shape(g)), true);
-        } else if (g->depth < 3 && dice < 95) {
+        } else if (g->depth < 3 && dice < 93) {
             make_for(g);
+        } else if (g->depth < 3 && dice < 96) {
+            make_while(g);
         } else if (g->depth < 3) {
             make_if(g);
         }
@@ -570,7 +761,8 @@ void pg_gen_program(pg_strbuf *out, const pg_gen_options *options)
     for (uint32_t e = 0; e < PG_GEN_N_ELEMS; e++) {
         const char *t = pg_elem_infos[pg_gen_elems[e]].text;
         pg_putf(out, "%%x_%s: ptr<%s> [in, shape=(%d), align=16, noalias], ", t, t, PG_GEN_IN_N);
-        pg_putf(out, "%%y_%s: ptr<%s> [out, shape=(%d), align=16, noalias], ", t, t, PG_GEN_OUT_N);
+        pg_putf(out, "%%y_%s: ptr<%s> [inout, shape=(%d), align=16, noalias], ", t, t,
+                PG_GEN_OUT_N);
     }
     pg_putf(out, "%%s: i32) [warps=%u] {\n  launch {\n    grid 1\n  }\n", 1u << below(g, 3));
     gen_val v = begin_def(g);

@@ -1,8 +1,9 @@
 /* gen.h: random well-typed tile programs, the same for the same seed, from the table of operations.
  *
- * Every program runs without a fault: loads stay in bounds, nothing poisoned is used, each store
- * has addresses of its own. The kernel is
- *     @p(%x_f32: ptr<f32> [in, noalias], ..., %y_f32: ptr<f32> [out], ..., %s: i32)
+ * Every program runs without a fault and has one result: loads stay in bounds, nothing poisoned is
+ * used, loops end, each store has addresses of its own, atomic operations of one kind meet at cells
+ * that are written before, sums of floats are of small integers. The kernel is
+ *     @p(%x_f32: ptr<f32> [in, noalias], ..., %y_f32: ptr<f32> [inout, noalias], ..., %s: i32)
  * with one input and one output array for each type of PG_GEN_ELEMS. */
 #ifndef PG_TESTS_PROPERTY_GEN_H
 #define PG_TESTS_PROPERTY_GEN_H
