@@ -232,7 +232,7 @@ static const fault faults[] = {
      PG_D_RUN_POISON, 9},
     {"  %s = isub %n, 3 : i32\n  for %i in 0 to 4 step %s {\n    yield\n  }\n", PG_D_RUN_STEP, 8},
     {"  for %i in 0 to 2000000000 step 1 {\n    yield\n  }\n", PG_D_RUN_STEP_LIMIT, 8},
-    {"  while {\n    yield true\n  } do {\n  }\n", PG_D_RUN_STEP_LIMIT, 9},
+    {"  while {\n    yield true\n  } do {\n  }\n", PG_D_RUN_STEP_LIMIT, 8},
     {"  %r = while carry (%a = 1) : i32 {\n    %c = icmp %a, 0 [is=ne] : i1\n    yield %c\n  } do "
      "{\n    %b = ineg %a : i32\n    yield %b\n  }\n",
      PG_D_RUN_STEP_LIMIT, 11},
