@@ -3,41 +3,6 @@
 
 #include "cli.h"
 
-enum {
-#define CMD(id, ...) C_##id = 1 << CLI_##id,
-#include "commands.def"
-    C_MAKES = C_COMPILE | C_KERNEL | C_OPT
-};
-
-typedef enum option_kind { FLAG, TEXT, ONE, SOME, NUMBER, DIMS, PAIR, MANY, MAYBE } option_kind;
-
-typedef struct option_row {
-    const char *text, *takes;
-    option_kind kind;
-    unsigned commands;
-} option_row;
-
-static const option_row rows[CLI_OPTION_COUNT] = {
-#define CMD(...)
-#define OPT(id, text, kind, takes, commands, doc) {text, takes, kind, commands},
-#include "commands.def"
-};
-
-typedef struct command_row {
-    const char *name, *operands;
-    int least, most;
-} command_row;
-
-static const command_row commands[CLI_COMMAND_COUNT] = {
-#define CMD(id, name, operands, least, most, doc) {name, operands, least, most},
-#include "commands.def"
-};
-
-const char *cli_command_name(cli_command command)
-{
-    return commands[command].name;
-}
-
 static run_exit usage(const cli *c, int number, const char *a, const char *b, const char *d)
 {
     return run_fail(&c->msgs, RUN_USAGE, number, NULL, a, b, d);
@@ -91,7 +56,7 @@ static bool add_given(cli *c, cli_option o, const char *value)
 {
     cli_given *g = &c->given[c->n_given];
     *g = (cli_given){o, {"", value}};
-    if (rows[o].kind == PAIR) {
+    if (cli_options_table[o].kind == CLI_PAIR) {
         const char *equals = strchr(value, '=');
         if (equals == NULL || equals == value) {
             return false;
@@ -105,18 +70,23 @@ static bool add_given(cli *c, cli_option o, const char *value)
 
 static run_exit set_value(cli *c, cli_option o, const char *value)
 {
-    const option_row *row = &rows[o];
+    const cli_option_row *row = &cli_options_table[o];
     bool is_good = true;
     switch (row->kind) {
-    case FLAG:
-    case TEXT: break;
-    case ONE: is_good = is_word_of(row->takes, value, strlen(value)); break;
-    case MAYBE: is_good = value[0] == '\0' || is_word_of(row->takes, value, strlen(value)); break;
-    case SOME: is_good = are_words_of(row->takes, value); break;
-    case NUMBER: is_good = pg_parse_u64(pg_str_of(value), &c->numbers[o]); break;
-    case DIMS: is_good = parse_dims(value, c->dims[o]); break;
-    case PAIR:
-    case MANY: is_good = add_given(c, o, value); break;
+    case CLI_FLAG:
+    case CLI_TEXT:
+    case CLI_FILE:
+    case CLI_TARGET:
+    case CLI_PASS: break;
+    case CLI_ONE: is_good = is_word_of(row->takes, value, strlen(value)); break;
+    case CLI_MAYBE:
+        is_good = value[0] == '\0' || is_word_of(row->takes, value, strlen(value));
+        break;
+    case CLI_SOME: is_good = are_words_of(row->takes, value); break;
+    case CLI_NUMBER: is_good = pg_parse_u64(pg_str_of(value), &c->numbers[o]); break;
+    case CLI_DIMS: is_good = parse_dims(value, c->dims[o]); break;
+    case CLI_PAIR:
+    case CLI_MANY: is_good = add_given(c, o, value); break;
     }
     if (!is_good) {
         return usage(c, RUN_MSG_USAGE_VALUE, value, row->text, row->takes);
@@ -129,8 +99,9 @@ static run_exit set_value(cli *c, cli_option o, const char *value)
 static cli_option find_option(cli_command command, const char *text, size_t len)
 {
     for (int i = 0; i < CLI_OPTION_COUNT; i++) {
-        if ((rows[i].commands & 1u << command) != 0 && strlen(rows[i].text) == len &&
-            memcmp(rows[i].text, text, len) == 0) {
+        if ((cli_options_table[i].commands & 1u << command) != 0 &&
+            strlen(cli_options_table[i].text) == len &&
+            memcmp(cli_options_table[i].text, text, len) == 0) {
             return (cli_option)i;
         }
     }
@@ -146,17 +117,18 @@ static run_exit parse_option(cli *c, int argc, char **argv, int *at)
     cli_option o = find_option(c->command, text, len);
     const char *value = text[len] == '\0' ? NULL : text + len + (text[len] == '=');
     if (o == CLI_OPTION_COUNT) {
-        return usage(c, RUN_MSG_USAGE_OPTION, cli_command_name(c->command), text, "");
+        return usage(c, RUN_MSG_USAGE_OPTION, cli_commands[c->command].name, text, "");
     }
-    if (rows[o].kind == FLAG && value != NULL) {
-        return usage(c, RUN_MSG_USAGE_UNWANTED, rows[o].text, "", "");
+    if (cli_options_table[o].kind == CLI_FLAG && value != NULL) {
+        return usage(c, RUN_MSG_USAGE_UNWANTED, cli_options_table[o].text, "", "");
     }
-    if (rows[o].kind == FLAG || (rows[o].kind == MAYBE && value == NULL)) {
+    if (cli_options_table[o].kind == CLI_FLAG ||
+        (cli_options_table[o].kind == CLI_MAYBE && value == NULL)) {
         value = "";
     }
     if (value == NULL) {
         if (*at + 1 >= argc) {
-            return usage(c, RUN_MSG_USAGE_NO_VALUE, rows[o].text, "", "");
+            return usage(c, RUN_MSG_USAGE_NO_VALUE, cli_options_table[o].text, "", "");
         }
         value = argv[++*at];
     }
@@ -167,7 +139,7 @@ static run_exit find_command(cli *c, const char *name)
 {
     static const char *const later[] = {"graph", "sass"};
     for (int i = 0; i < CLI_COMMAND_COUNT; i++) {
-        if (strcmp(name, commands[i].name) == 0) {
+        if (strcmp(name, cli_commands[i].name) == 0) {
             c->command = (cli_command)i;
             return RUN_OK;
         }
@@ -194,7 +166,7 @@ run_exit cli_parse(cli *c, int argc, char **argv)
             are_options_over = true;
         } else if (!are_options_over &&
                    (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)) {
-            c->operand = cli_command_name(c->command);
+            c->operand = cli_commands[c->command].name;
             c->command = CLI_HELP;
             return RUN_OK;
         } else if (!are_options_over && argv[i][0] == '-' && argv[i][1] != '\0') {
@@ -204,7 +176,7 @@ run_exit cli_parse(cli *c, int argc, char **argv)
             n_operands++;
         }
     }
-    const command_row *row = &commands[c->command];
+    const cli_command_row *row = &cli_commands[c->command];
     if (status == RUN_OK && (n_operands < row->least || n_operands > row->most)) {
         status = usage(c, RUN_MSG_USAGE_OPERANDS, row->name, row->operands, "");
     }

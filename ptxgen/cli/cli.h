@@ -6,18 +6,7 @@
 
 #include "tools/run/job.h"
 
-typedef enum cli_command {
-#define CMD(id, ...) CLI_##id,
-#include "commands.def"
-    CLI_COMMAND_COUNT
-} cli_command;
-
-typedef enum cli_option {
-#define CMD(...)
-#define OPT(id, ...) CLI_OPT_##id,
-#include "commands.def"
-    CLI_OPTION_COUNT
-} cli_option;
+#include "table.h"
 
 typedef struct cli_given { /* a repeated option */
     cli_option option;
@@ -40,7 +29,6 @@ typedef struct cli {
 run_exit cli_parse(cli *c, int argc, char **argv);
 /* Repeated NAME=VALUE options of one kind, in order. */
 run_pairs cli_pairs(cli *c, cli_option option);
-const char *cli_command_name(cli_command command);
 /* help.c */
 void cli_usage(FILE *to);
 run_exit cli_help(cli *c);

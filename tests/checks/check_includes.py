@@ -20,6 +20,7 @@ MAY_INCLUDE = {
     "tools/exec": {"ptxgen/base"},
     "tools/run": {"ptxgen/base"},
     "tools/sass": {"ptxgen/base"},
+    "tools/share": set(),
     "ptxgen/cli": set(),
 }
 # Folders that the public headers are not for.
@@ -30,6 +31,7 @@ ALSO = {
     "tools/exec": [r"emit/ptx\w*\.(h|def)"],
     "tools/run": [KERNEL_LIST, r"tools/(asm|exec)/\w+\.h"],
     "ptxgen/cli": [KERNEL_LIST, r"tools/\w+/\w+\.h"],
+    "tools/share": [KERNEL_LIST, r"ptxgen/cli/table\.h", r"ir/(attrs|ops|types)\.def"],
     "kernels": [],
 }
 # The library needs libc and libm only: no output, environment, locale, processes, or jumps.

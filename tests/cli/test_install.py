@@ -94,6 +94,15 @@ def libraries_and_headers(_):
         assert str(ROOT) not in text and str(BUILD) not in text, text
 
 
+def pages_completions_and_syntax(_):
+    for name in ("ptxgen.1", "ptxgen-compile.1", "ptxgen-run.1", "ptxgen-help.1"):
+        TREE.here("mandir", f"man1/{name}")
+    for name in ("bash-completion/completions/ptxgen", "zsh/site-functions/_ptxgen",
+                 "fish/vendor_completions.d/ptxgen.fish", "vim/vimfiles/syntax/ptir.vim",
+                 "vim/vimfiles/ftdetect/ptir-detect.vim", "ptxgen/vscode/package.json"):
+        TREE.here("datadir", name)
+
+
 def by_pkg_config(c):
     need("make", "pkg-config")
     folder = embed(c, "by-pkg-config")
@@ -156,5 +165,5 @@ def installs(c):
 
 
 if __name__ == "__main__":
-    harness.main([installs, libraries_and_headers, by_pkg_config, by_cmake, by_meson,
+    harness.main([installs, libraries_and_headers, pages_completions_and_syntax, by_pkg_config, by_cmake, by_meson,
                   as_a_subproject])
