@@ -52,20 +52,33 @@ static bool parse_dims(const char *text, uint32_t out[3])
     return false;
 }
 
-static bool add_given(cli *c, cli_option o, const char *value)
+/* A repeated option; of NAME=VALUE each name and each output file only once, since the second would
+ * hide the first. */
+static run_exit add_given(cli *c, cli_option o, const char *value)
 {
+    const cli_option_row *row = &cli_options_table[o];
     cli_given *g = &c->given[c->n_given];
     *g = (cli_given){o, {"", value}};
-    if (cli_options_table[o].kind == CLI_PAIR) {
+    if (row->kind == CLI_PAIR) {
         const char *equals = strchr(value, '=');
         if (equals == NULL || equals == value) {
-            return false;
+            return usage(c, RUN_MSG_USAGE_VALUE, value, row->text, row->takes);
         }
         g->pair.name = pg_arena_str(&c->arena, (pg_str){value, (size_t)(equals - value)}).ptr;
         g->pair.value = equals + 1;
+        for (size_t i = 0; i < c->n_given; i++) {
+            const cli_given *before = &c->given[i];
+            bool is_same_name = strcmp(before->pair.name, g->pair.name) == 0;
+            bool is_same_file = o == CLI_OPT_OUT && strcmp(before->pair.value, g->pair.value) == 0;
+            if (before->option == o && (is_same_name || is_same_file)) {
+                return usage(c, RUN_MSG_USAGE_REPEATED, row->text,
+                             is_same_name ? g->pair.name : g->pair.value, "");
+            }
+        }
     }
     c->n_given++;
-    return true;
+    c->values[o] = value;
+    return RUN_OK;
 }
 
 static run_exit set_value(cli *c, cli_option o, const char *value)
@@ -86,7 +99,7 @@ static run_exit set_value(cli *c, cli_option o, const char *value)
     case CLI_NUMBER: is_good = pg_parse_u64(pg_str_of(value), &c->numbers[o]); break;
     case CLI_DIMS: is_good = parse_dims(value, c->dims[o]); break;
     case CLI_PAIR:
-    case CLI_MANY: is_good = add_given(c, o, value); break;
+    case CLI_MANY: return add_given(c, o, value);
     }
     if (!is_good) {
         return usage(c, RUN_MSG_USAGE_VALUE, value, row->text, row->takes);

@@ -76,5 +76,5 @@ run_exit cli_exec(cli *c)
     l.has_stats = c->values[CLI_OPT_STATS] != NULL;
     l.max_steps = c->numbers[CLI_OPT_MAX_STEPS];
     status = run_launch_all(&c->msgs, &c->arena, &l);
-    return status == RUN_OK ? run_specs_write(&c->msgs, &specs) : status;
+    return status == RUN_OK ? run_specs_write(&c->msgs, &c->arena, &specs) : status;
 }

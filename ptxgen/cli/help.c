@@ -58,7 +58,7 @@ run_exit cli_help(cli *c)
         }
     }
     if (command == CLI_EXEC) {
-        (void)printf("\nForms of --arg: %s", cli_exec_forms);
+        (void)printf("\nForms of --arg, %s", cli_exec_forms);
     }
     put_exit_statuses(stdout);
     return RUN_OK;

@@ -18,7 +18,7 @@ const cli_option_row cli_options_table[CLI_OPTION_COUNT] = {
 };
 
 const char cli_exec_forms[] =
-    "One for each kernel parameter in order:\n"
+    "one for each kernel parameter in order:\n"
     "  u32:7 s32:-1 u64:9 s64:-9 u16: s16: u8: s8: f16:1.5 f32:1.5 f64:2.0 null   value\n"
     "  bytes:FILE                      by-value struct, raw bytes\n"
     "  in:FILE.npy[:DTYPE]             pointer to a copy of the array\n"

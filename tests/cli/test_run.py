@@ -93,6 +93,29 @@ def wrong_arrays(c):
         assert number in r.numbers(), (args, r.err)
 
 
+def all_outputs_or_none(c):
+    c.write("f.ptir", FILE)
+    c.write("old.npy", "old")
+    (c.dir / "folder").mkdir()
+    for bad in ("no/such/place.npy", "folder", "/dev/full"):
+        for pairs in (["x=old.npy", f"y={bad}"], [f"x={bad}", "y=old.npy"],
+                      ["x=new.npy", f"y={bad}"]):
+            r = c.run("run", "f.ptir", "--arg=n=300", *(f"--out={p}" for p in pairs), want=3)
+            assert "6111" in r.numbers(), r.err
+            assert c.read("old.npy") == b"old" and not (c.dir / "new.npy").exists(), (bad, pairs)
+    ptx = c.write("f.ptx", c.run("compile", "f.ptir", want=0).out)
+    c.write("x.npy", harness.npy("<f4", (4,), [0] * 4))
+    c.run("exec", ptx, "--grid=1", "--block=128", "--arg=inout:x.npy:old.npy",
+          "--arg=out:/dev/full:f32:4", "--arg=s32:4", want=3)
+    assert c.read("old.npy") == b"old"
+    left = [p.name for p in c.dir.iterdir() if ".tmp" in p.name]
+    assert not left, left
+    (c.dir / "link.npy").symlink_to("old.npy")
+    c.run("run", "f.ptir", "--arg=n=300", "--out=x=link.npy", "--out=y=y2.npy", want=0)
+    assert (c.dir / "link.npy").is_symlink() and c.read("old.npy") != b"old"
+    assert c.read("y2.npy")
+
+
 def a_wrong_kernel_is_4(c):
     # Writes past the array; leaves elements out.
     c.write("over.ptir", FILE.replace("store %q, %w, %m", "store %q, %w"))
@@ -172,7 +195,7 @@ def timed(c):
 if __name__ == "__main__":
     harness.main([
         library_kernels_are_right, kernels_on_rows_are_right, library_kernels_broadcast,
-        arrays_come_and_go, wrong_arrays,
+        arrays_come_and_go, wrong_arrays, all_outputs_or_none,
         a_wrong_kernel_is_4, manifest_is_json, ptx_is_accepted_by_our_checker,
         arch_overrides_the_module, cubins, no_ptxas_is_3, starts_fast,
     ])

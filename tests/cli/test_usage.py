@@ -59,6 +59,11 @@ def wrong_usage_is_2(c):
         (["compile", x, "--stop-after=simplify", "--emit=manifest"], "6109"),
         (["compile", x, "--pass-limit=0", "--emit=cubin", "-o", "y"], "6109"),
         (["run", "gelu", "--seed=1", "--seeds=2"], "6109"), (["kernel", "x", "--list"], "6109"),
+        (["run", "gelu", "--arg=n=1", "--arg=n=1"], "6116"),
+        (["run", "gelu", "--in=x=a", "--in", "x=b"], "6116"),
+        (["run", "gelu", "--out=x=a", "--out=x=b"], "6116"),
+        (["run", "gelu", "--out=x=a", "--out=y=a"], "6116"),
+        (["kernel", "gelu", "--set=block=32", "--set=block=64"], "6116"),
         (["kernel", "gelu", "--set", "nope=1"], "6123"),
         (["kernel", "gelu", "--set=dtype=f99"], "6156"),
     ]:

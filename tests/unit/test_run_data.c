@@ -185,7 +185,9 @@ Test(run_npy, round_trip_through_a_file)
     int16_t data[] = {1, -2, 3, -4};
     run_array a = {.type = RUN_D_S16, .rank = 2, .shape = {2, 2}, .data = data};
     cr_assert(run_array_sizes(&a));
-    cr_assert_eq(run_npy_write(&m, path, &a), RUN_OK);
+    run_file file;
+    cr_assert_eq(run_npy_file(&m, &arena, path, &a, &file), RUN_OK);
+    cr_assert_eq(run_write_files(&m, &file, 1), RUN_OK);
     run_array back;
     cr_assert_eq(run_npy_read(&m, &arena, path, &back), RUN_OK);
     cr_assert_eq(back.type, RUN_D_S16);

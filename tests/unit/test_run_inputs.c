@@ -130,7 +130,9 @@ Test(run_inputs, arrays_give_sizes)
     uint16_t data[10] = {0};
     run_array a = {.type = RUN_D_F16, .rank = 2, .shape = {5, 2}, .data = data};
     cr_assert(run_array_sizes(&a));
-    cr_assert_eq(run_npy_write(&f.msgs, path, &a), RUN_OK);
+    run_file made;
+    cr_assert_eq(run_npy_file(&f.msgs, &f.arena, path, &a, &made), RUN_OK);
+    cr_assert_eq(run_write_files(&f.msgs, &made, 1), RUN_OK);
     const run_pair args[] = {{"s", "1"}, {"m", "6"}};
     const run_pair ins[] = {{"x", path}};
     run_request r = {.file = "k", .args = {args, 1}, .ins = {ins, 1}};
@@ -140,7 +142,8 @@ Test(run_inputs, arrays_give_sizes)
     r.args.n = 2; /* m = 6 contradicts the file */
     cr_assert_eq(run_inputs_make(&f.msgs, &f.arena, &r, &f.manifest, &in), RUN_INPUT);
     a.type = RUN_D_U16; /* not how an f16 is stored */
-    cr_assert_eq(run_npy_write(&f.msgs, path, &a), RUN_OK);
+    cr_assert_eq(run_npy_file(&f.msgs, &f.arena, path, &a, &made), RUN_OK);
+    cr_assert_eq(run_write_files(&f.msgs, &made, 1), RUN_OK);
     r.args.n = 1;
     cr_assert_eq(run_inputs_make(&f.msgs, &f.arena, &r, &f.manifest, &in), RUN_INPUT);
     (void)remove(path);
@@ -163,7 +166,9 @@ Test(run_inputs, unknown_extents_and_strides)
     uint16_t data[10] = {0};
     run_array a = {.type = RUN_D_F16, .rank = 2, .shape = {5, 2}, .data = data};
     cr_assert(run_array_sizes(&a));
-    cr_assert_eq(run_npy_write(&f.msgs, path, &a), RUN_OK);
+    run_file made;
+    cr_assert_eq(run_npy_file(&f.msgs, &f.arena, path, &a, &made), RUN_OK);
+    cr_assert_eq(run_write_files(&f.msgs, &made, 1), RUN_OK);
     const run_pair ins[] = {{"x", path}};
     const run_pair dense[] = {{"s", "2"}};
     const run_pair gaps[] = {{"s", "4"}};

@@ -83,51 +83,106 @@ static FILE *open_beside(const char *path, pg_strbuf *name)
     return NULL;
 }
 
-static bool replace(const char *path, pg_str head, pg_str body)
+typedef struct output { /* what becomes of one file */
+    char *target; /* where it goes, through links, so that a link stays one; NULL: no such file */
+    pg_strbuf beside; /* the whole file under another name; empty: none */
+    bool is_special;  /* a device or pipe is written, never replaced; "-" */
+} output;
+
+static bool close_all(FILE *out, bool is_good)
 {
-    pg_strbuf name;
-    pg_strbuf_init(&name, pg_alloc_default());
-    FILE *out = open_beside(path, &name);
-    bool is_good = out != NULL && put_all(out, head, body);
     int error = errno;
-    if (out != NULL) {
-        bool is_closed = fclose(out) == 0;
-        error = is_good ? errno : error;
-        is_good = is_good && is_closed;
-        if (is_good && rename(name.ptr, path) != 0) {
-            error = errno;
-            is_good = false;
-        }
-        if (!is_good) {
-            (void)unlink(name.ptr);
+    bool is_closed = fclose(out) == 0;
+    errno = is_good ? errno : error;
+    return is_good && is_closed;
+}
+
+/* Writes all of it under another name, in the same folder. */
+static bool prepare(const run_file *f, output *o)
+{
+    struct stat about;
+    pg_strbuf_init(&o->beside, pg_alloc_default());
+    o->is_special =
+        strcmp(f->path, "-") == 0 || (stat(f->path, &about) == 0 && !S_ISREG(about.st_mode));
+    if (o->is_special) {
+        return true;
+    }
+    o->target = realpath(f->path, NULL);
+    FILE *out = open_beside(o->target == NULL ? f->path : o->target, &o->beside);
+    if (out == NULL) {
+        int error = errno;
+        pg_strbuf_clear(&o->beside);
+        errno = error;
+        return false;
+    }
+    return close_all(out, put_all(out, f->head, f->body));
+}
+
+static bool write_special(const run_file *f, const output *o)
+{
+    if (!o->is_special) {
+        return true;
+    }
+    if (strcmp(f->path, "-") == 0) {
+        return put_all(stdout, f->head, f->body);
+    }
+    FILE *out = fopen(f->path, "wb");
+    return out != NULL && close_all(out, put_all(out, f->head, f->body));
+}
+
+static bool put_in_place(const run_file *f, output *o)
+{
+    if (!o->is_special && rename(o->beside.ptr, o->target == NULL ? f->path : o->target) != 0) {
+        return false;
+    }
+    pg_strbuf_clear(&o->beside);
+    return true;
+}
+
+/* Everything that can fail for want of space or rights comes before the first file is in place. */
+static const run_file *write_all(const run_file *files, output *outputs, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!prepare(&files[i], &outputs[i])) {
+            return &files[i];
         }
     }
-    pg_strbuf_fini(&name);
-    errno = error;
-    return is_good;
+    for (size_t i = 0; i < n; i++) {
+        if (!write_special(&files[i], &outputs[i])) {
+            return &files[i];
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (!put_in_place(&files[i], &outputs[i])) {
+            return &files[i];
+        }
+    }
+    return NULL;
+}
+
+run_exit run_write_files(const run_msgs *m, const run_file *files, size_t n)
+{
+    output *outputs = calloc(n == 0 ? 1 : n, sizeof *outputs);
+    if (outputs == NULL) {
+        return run_fail(m, RUN_TOOL, RUN_MSG_NO_MEMORY, NULL);
+    }
+    const run_file *failed = write_all(files, outputs, n);
+    int error = errno;
+    for (size_t i = 0; i < n; i++) {
+        if (outputs[i].beside.len != 0) {
+            (void)unlink(outputs[i].beside.ptr);
+        }
+        pg_strbuf_fini(&outputs[i].beside);
+        free(outputs[i].target);
+    }
+    free(outputs);
+    return failed == NULL
+               ? RUN_OK
+               : run_fail(m, RUN_TOOL, RUN_MSG_CANNOT_WRITE, failed->path, strerror(error));
 }
 
 run_exit run_write_file(const run_msgs *m, const char *path, pg_str head, pg_str body)
 {
-    bool is_good;
-    struct stat about;
-    if (strcmp(path, "-") == 0) {
-        is_good = put_all(stdout, head, body);
-    } else if (stat(path, &about) == 0 && !S_ISREG(about.st_mode)) {
-        FILE *out = fopen(path, "wb"); /* a device or pipe is written, never replaced */
-        is_good = out != NULL && put_all(out, head, body);
-        if (out != NULL) {
-            is_good = fclose(out) == 0 && is_good;
-        }
-    } else {
-        char *target = realpath(path, NULL); /* through links, so that a link stays one */
-        is_good = replace(target == NULL ? path : target, head, body);
-        int error = errno;
-        free(target);
-        errno = error;
-    }
-    if (!is_good) {
-        return run_fail(m, RUN_TOOL, RUN_MSG_CANNOT_WRITE, path, strerror(errno));
-    }
-    return RUN_OK;
+    const run_file file = {path, head, body};
+    return run_write_files(m, &file, 1);
 }

@@ -124,6 +124,11 @@ static run_exit take_results(job *j)
 {
     run_exit result = RUN_OK;
     uint32_t at = 0;
+    size_t n_files = 0;
+    run_file *files = PG_NEWS(j->arena, run_file, j->in->manifest->n_args);
+    if (files == NULL) {
+        return run_fail(j->msgs, RUN_TOOL, RUN_MSG_NO_MEMORY, j->how->file);
+    }
     for (uint32_t i = 0; i < j->in->manifest->n_args; i++) {
         run_value *v = &j->in->values[i];
         if (v->spec->kind != RUN_ARG_POINTER) {
@@ -134,7 +139,7 @@ static run_exit take_results(job *j)
         if (v->out_file != NULL && b->is_output) {
             run_array out = v->array;
             out.data = b->result;
-            run_exit status = run_npy_write(j->msgs, v->out_file, &out);
+            run_exit status = run_npy_file(j->msgs, j->arena, v->out_file, &out, &files[n_files++]);
             result = result == RUN_OK ? status : result;
         }
         if (b->is_output && v->spec->is_out && b->n_poison != 0) {
@@ -143,7 +148,8 @@ static run_exit take_results(job *j)
                               (unsigned long long)(b->first_poison / run_dtypes[b->type].size));
         }
     }
-    return result;
+    run_exit written = run_write_files(j->msgs, files, n_files);
+    return result == RUN_OK ? written : result;
 }
 
 run_exit run_job(const run_msgs *m, pg_arena *a, const run_how *how, run_inputs *inputs,

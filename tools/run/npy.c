@@ -241,14 +241,16 @@ void run_npy_header(pg_strbuf *out, const run_array *a)
     }
 }
 
-run_exit run_npy_write(const run_msgs *m, const char *path, const run_array *a)
+run_exit run_npy_file(const run_msgs *m, pg_arena *arena, const char *path, const run_array *a,
+                      run_file *out)
 {
     pg_strbuf head;
     pg_strbuf_init(&head, pg_alloc_default());
     run_npy_header(&head, a);
-    run_exit status = head.is_oom ? run_fail(m, RUN_TOOL, RUN_MSG_NO_MEMORY, path)
-                                  : run_write_file(m, path, pg_strbuf_str(&head),
-                                                   (pg_str){a->data, (size_t)a->n_bytes});
+    out->path = path;
+    out->head = pg_arena_str(arena, pg_strbuf_str(&head));
+    out->body = (pg_str){a->data, (size_t)a->n_bytes};
+    bool is_oom = head.is_oom || arena->is_oom;
     pg_strbuf_fini(&head);
-    return status;
+    return is_oom ? run_fail(m, RUN_TOOL, RUN_MSG_NO_MEMORY, path) : RUN_OK;
 }

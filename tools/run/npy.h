@@ -26,7 +26,10 @@ run_exit run_npy_parse(const run_msgs *m, pg_arena *arena, const char *path, pg_
                        run_array *out);
 /* Gives the elements another type of the same width; false if widths differ. */
 bool run_array_retype(run_array *a, run_dtype type);
-run_exit run_npy_write(const run_msgs *m, const char *path, const run_array *a);
+/* Adds the file of an array to those of a run_write_files; the header lives in the arena, the
+ * elements stay where they are. */
+run_exit run_npy_file(const run_msgs *m, pg_arena *arena, const char *path, const run_array *a,
+                      run_file *out);
 /* The header alone, magic included: 64-byte multiple. */
 void run_npy_header(pg_strbuf *out, const run_array *a);
 

@@ -274,9 +274,13 @@ run_exit run_specs_parse(const run_msgs *m, pg_arena *a, const char *const *text
     return a->is_oom ? no_memory(&p) : RUN_OK;
 }
 
-run_exit run_specs_write(const run_msgs *m, const run_specs *s)
+run_exit run_specs_write(const run_msgs *m, pg_arena *a, const run_specs *s)
 {
-    run_exit result = RUN_OK;
+    size_t n_files = 0;
+    run_file *files = PG_NEWS(a, run_file, s->n_buffers);
+    if (files == NULL) {
+        return run_fail(m, RUN_TOOL, RUN_MSG_NO_MEMORY, NULL);
+    }
     for (uint32_t i = 0; i < s->n_buffers; i++) {
         if (s->out_files[i] == NULL) {
             continue;
@@ -289,8 +293,10 @@ run_exit run_specs_write(const run_msgs *m, const run_specs *s)
                            (unsigned long long)b->n_poison,
                            (unsigned long long)(b->first_poison / run_dtypes[b->type].size));
         }
-        run_exit status = run_npy_write(m, s->out_files[i], &array);
-        result = status == RUN_OK ? result : status;
+        run_exit status = run_npy_file(m, a, s->out_files[i], &array, &files[n_files++]);
+        if (status != RUN_OK) {
+            return status;
+        }
     }
-    return result;
+    return run_write_files(m, files, n_files);
 }

@@ -24,6 +24,6 @@ typedef struct run_specs {
 run_exit run_specs_parse(const run_msgs *m, pg_arena *a, const char *const *texts, uint32_t n,
                          run_specs *out);
 /* Writes the out: and inout: arrays of a finished launch. */
-run_exit run_specs_write(const run_msgs *m, const run_specs *s);
+run_exit run_specs_write(const run_msgs *m, pg_arena *a, const run_specs *s);
 
 #endif

@@ -107,7 +107,7 @@ void print_man_command(int command)
     }
     fputs(".TP\n\\fB\\-\\-help\\fR\nDescribe the command.\n", stdout);
     if (command == CLI_EXEC) {
-        fputs(".SH PARAMETERS\n", stdout);
+        fputs(".SH PARAMETERS\nForms of \\fB\\-\\-arg\\fR,\n", stdout);
         put_lines(cli_exec_forms);
     }
     put_statuses();
