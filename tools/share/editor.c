@@ -5,8 +5,9 @@
 
 #include "share.h"
 
-static const char controls[] = "ptir module enc kernel launch grid for in to step carry while if "
-                               "else partition elect yield return";
+static const char controls[] =
+    "ptir module enc kernel launch grid for in to step carry while do if "
+    "else partition elect yield return";
 static const char types[] =
 #define E(id, text, ...) text " "
 #include "ir/types.def"
