@@ -93,12 +93,6 @@ static void lower_elementwise(pg_lw *c, const pg_inst *i)
     pg_elem res = pg_lw_elem(t);
     pg_elem e = pg_lw_elem(pg_val_info(c->k, i->in[i->op == PG_OP_SELECT ? 1 : 0]));
     const char *why = why_not(c, i, e, res);
-    bool is_inexact = (pg_op_infos[i->op].flags & PG_F_INEXACT) != 0;
-    if (e == PG_F64 && is_inexact && i->op != PG_OP_RSQRT) { /* no instruction, and no library */
-        pg_diag_add(c->diags, PG_D_LOWER_NO_F64, i->loc, pg_op_infos[i->op].text);
-        pg_lw_result(c, i, 0, pg_lw_count(c, i, pg_val_type(c->k, i->out[0])));
-        return;
-    }
     if (why != NULL) {
         pg_lw_refuse(c, i, why);
         return;

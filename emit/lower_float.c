@@ -3,7 +3,7 @@
  *
  * Errors of what is inexact (F_INEXACT), f32: exp 3 ulp, exp2 2 ulp, log2 2^-22 absolute in
  * [0.5, 2] and 4 ulp elsewhere, rsqrt 2 ulp, tanh 4 ulp, erf 2 ulp (from the bounds that PTX and
- * CUDA give for the approximate instructions). */
+ * CUDA give for the approximate instructions). Those of f64: lower_f64.c. */
 #include "emit/lower_int.h"
 
 pg_ptx_opnd pg_lw_to_f32(pg_lw *c, pg_elem e, pg_el a)
@@ -170,11 +170,7 @@ static pg_el compute_f64(pg_lw *c, const pg_inst *i, const pg_ptx_opnd *x)
     case PG_OP_FABS: op = "abs.f64", n = 1; break;
     case PG_OP_SQRT: op = "sqrt.rn.f64", n = 1; break;
     case PG_OP_FMA: op = "fma.rn.f64", n = 3; break;
-    case PG_OP_RSQRT: {
-        pg_ptx_opnd root = pg_lw_opnd1(c, "sqrt.rn.f64", PG_PTX_F64, x[0]);
-        return pg_el_reg(pg_lw_pure1(c, "rcp.rn.f64", PG_PTX_F64, root));
-    }
-    default: return pg_el_imm(0); /* refused before */
+    default: return pg_el_reg(pg_lw_function_f64(c, (pg_op)i->op, x[0]).id);
     }
     return pg_el_reg(pg_lw_pure(c, op, PG_PTX_F64, n, x));
 }

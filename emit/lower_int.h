@@ -239,6 +239,12 @@ pg_el pg_lw_wrap(pg_lw *c, pg_elem e, uint32_t reg); /* i8, i16: invariant I1 */
 pg_el pg_el_not(pg_lw *c, pg_el p);
 pg_el pg_el_and(pg_lw *c, pg_el p, pg_el q);
 
+/* ---- lower_f64.c --------------------------------------------------------------------------------
+ */
+
+/* exp, exp2, log2, rsqrt, tanh, erf. */
+pg_ptx_opnd pg_lw_function_f64(pg_lw *c, pg_op op, pg_ptx_opnd x);
+
 /* ---- lower_float.c, lower_cast.c
  * -------------------------------------------------------------------- */
 
