@@ -26,13 +26,13 @@ typedef struct pg_layouts {
     PG_VEC(pg_enc) hints;            /* by value id: an author's encoding that reaches the value */
     PG_VEC(const pg_inst *) reduces; /* every `reduce`, in order of the text */
     uint32_t vec;                    /* elements per thread that memory accesses like: 16 bytes */
-    PG_VEC(uint32_t) store_roots;    /* parameters that stores write through; 0: unknown */
+    PG_VEC(const pg_inst *) writers; /* operations that write memory */
     pg_status status;                /* first failure that is not a diagnostic */
     uint32_t n_errors;               /* diagnostics of this kernel */
     bool changed;
 } pg_layouts;
 
-/* layouts_facts.c: one forward walk: hints, vec, store_roots. */
+/* layouts_facts.c: one forward walk: hints, vec, writers. */
 void pg_layouts_learn(pg_layouts *l);
 /* Can this operation be computed once more beside itself? */
 bool pg_layouts_can_repeat(pg_layouts *l, const pg_inst *i);

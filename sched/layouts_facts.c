@@ -18,38 +18,9 @@ static pg_enc hint_of(const pg_layouts *l, pg_val v)
     return own.id != 0 || v.id >= l->hints.n ? own : l->hints.at[v.id];
 }
 
-/* Parameter that a pointer comes from; 0 if it can't be told. */
-static uint32_t root_of(const pg_layouts *l, pg_val v)
+static bool writes(const pg_inst *i, uint32_t index)
 {
-    for (uint32_t fuel = 64; fuel > 0; fuel--) {
-        const pg_value *value = pg_value_of(l->k, v);
-        if (value->kind == PG_V_PARAM) {
-            return v.id;
-        }
-        if (value->kind != PG_V_RESULT) {
-            return 0;
-        }
-        switch (value->def->op) {
-        case PG_OP_ADDPTR:
-        case PG_OP_SPLAT:
-        case PG_OP_BROADCAST:
-        case PG_OP_EXPAND:
-        case PG_OP_RESHAPE:
-        case PG_OP_TRANSPOSE: v = value->def->in[0]; break;
-        default: return 0;
-        }
-    }
-    return 0;
-}
-
-static bool is_noalias(const pg_layouts *l, uint32_t param)
-{
-    for (uint32_t i = 0; i < l->k->n_params; i++) {
-        if (l->k->params[i].val.id == param) {
-            return pg_attr_has(&l->k->params[i].attrs, PG_A_NOALIAS);
-        }
-    }
-    return false;
+    return (pg_op_in((pg_op)i->op, index, i->n_in) & PG_E_WRITE) != 0;
 }
 
 bool pg_layouts_can_repeat(pg_layouts *l, const pg_inst *i)
@@ -61,12 +32,12 @@ bool pg_layouts_can_repeat(pg_layouts *l, const pg_inst *i)
         return false;
     }
     /* Also a store that comes later counts: another thread may be there already. */
-    const uint32_t root = root_of(l, i->in[0]);
-    for (uint32_t s = 0; s < l->store_roots.n; s++) {
-        const uint32_t other = l->store_roots.at[s];
-        if (root == 0 || other == 0 || root == other ||
-            !(is_noalias(l, root) || is_noalias(l, other))) {
-            return false;
+    for (uint32_t w = 0; w < l->writers.n; w++) {
+        const pg_inst *writer = l->writers.at[w];
+        for (uint32_t j = 0; j < writer->n_in; j++) {
+            if (writes(writer, j) && pg_may_alias(l->k, i->in[0], writer->in[j])) {
+                return false;
+            }
         }
     }
     return true;
@@ -85,18 +56,14 @@ static void learn_reduce(pg_layouts *l, const pg_inst *i)
     set_hint(l, i->out[0], pg_layouts_push(l, i, e));
 }
 
-static bool is_atomic(const pg_inst *i)
-{
-    return i->op == PG_OP_ATOMIC_ADD || i->op == PG_OP_ATOMIC_MAX || i->op == PG_OP_ATOMIC_UMAX;
-}
-
 static void learn_memory(pg_layouts *l, const pg_inst *i)
 {
-    if (i->op == PG_OP_STORE || i->op == PG_OP_TMA_STORE || is_atomic(i)) {
-        const uint32_t root = i->op == PG_OP_TMA_STORE ? 0 : root_of(l, i->in[0]);
-        if (!pg_vec_push(l->env->scratch, &l->store_roots, root)) {
-            l->status = PG_E_NOMEM;
-        }
+    bool is_writer = false;
+    for (uint32_t j = 0; j < i->n_in; j++) {
+        is_writer = is_writer || writes(i, j);
+    }
+    if (is_writer && !pg_vec_push(l->env->scratch, &l->writers, i)) {
+        l->status = PG_E_NOMEM;
     }
     if (i->op == PG_OP_STORE || i->op == PG_OP_LOAD) {
         const uint32_t bits = pg_elem_infos[pg_val_info(l->k, i->in[0])->elem].bits;
