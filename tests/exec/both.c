@@ -85,6 +85,7 @@ static bool has_layout_limit(const pg_diags *d)
 static bool compile(run *r)
 {
     pg_pass_options opt = {.pass_limit = UINT32_MAX};
+    opt.shuffle = r->c->shuffle;
     opt.passes = pg_str_of(r->c->passes != NULL ? r->c->passes : "layouts");
     bool stopped;
     pg_module *m = r->module;
@@ -157,7 +158,7 @@ static bool launch(run *r, ptxexec_module *m, ptxexec_device *d)
                                 .params_size = e.param_size,
                                 .races = r->c->races ? PTXEXEC_RACES_ISA : PTXEXEC_RACES_OFF,
                                 .collect_stats = r->c->stats != NULL,
-                                .seed = 1};
+                                .seed = 1 + r->c->shuffle};
     ptxexec_report *rep = NULL;
     bool is_ok = ptxexec_launch(d, m, &o, &rep) == PTXEXEC_OK || say_report(r, rep);
     if (is_ok && r->c->stats != NULL) {

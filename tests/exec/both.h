@@ -26,8 +26,9 @@ typedef struct both_case {
     const both_arg *args;
     uint32_t n_args;
     uint32_t grid[3];
-    double ulps;     /* allowed difference of floats, in units of the last place; 0: bit for bit */
-    double absolute; /* or this, whichever is larger */
+    double ulps;      /* allowed difference of floats, in units of the last place; 0: bit for bit */
+    double absolute;  /* or this, whichever is larger */
+    uint64_t shuffle; /* breaks ties of the passes; the executor interleaves warps by it too */
     bool keep_ptx;
     bool races;        /* the executor looks for races, as the ISA has them */
     both_stats *stats; /* may be NULL */
