@@ -423,7 +423,7 @@ static int32_t paths_of(const gemm *g, int32_t bytes, int32_t out[MOST_PATHS])
  * a register each. So steps are less deep where there are too many. */
 static void tile_program(const gemm *from)
 {
-    enum { MOST = 64 };
+    enum { MOST = 32 };
     gemm g = *from;
     const int32_t loaded = g.vec * g.s.type->in_bytes < 4 ? g.s.type->in_bytes : 4;
     while (!is_async(&g) && g.s.tile[2] > g.s.type->least_k &&

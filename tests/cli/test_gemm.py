@@ -2,6 +2,8 @@
 """The library's gemm: right at odd sizes on the executor, without races, in each layout, type, way of
 copying and number of stages; and what it refuses. Orders taken away: test_gemm_mutants.py; spills:
 sweep.py."""
+import os
+import random
 import subprocess
 import sys
 
@@ -77,8 +79,38 @@ def numbers():
     return failed
 
 
+def any_settings(n):
+    """Settings and sizes at random: right, or refused with a message (1, 2)."""
+    failed, ran = 0, 0
+    draw = random.Random(5)
+    for _ in range(n):
+        dtype = draw.choice(("f16", "bf16", "tf32", "f32", "s8", "u8"))
+        multiple = draw.choice((1, 2, 4, 16))
+        settings = {"dtype": dtype, "tile_m": 2 ** draw.randint(4, 8), "tile_n": 2 ** draw.randint(3, 8),
+                    "tile_k": 2 ** draw.randint(5 if dtype in ("s8", "u8") else 4, 7),
+                    "warps": 2 ** draw.randint(0, 4), "stages": draw.randint(1, 8),
+                    "a": draw.choice(("row", "col")), "b": draw.choice(("row", "col")),
+                    "align": draw.choice(("auto", multiple)), "split_k": draw.choice((1, 1, 2, 5)),
+                    "bias": draw.randint(0, 1), "beta": draw.choice((0, 1, -1, 2)),
+                    "alpha": draw.choice((1, -1, 2)), "act": draw.choice(("none", "relu"))}
+        size = [draw.randint(0, 200 // multiple) * multiple for _ in range(3)]
+        args = [f"--arg={name}={x}" for name, x in zip("mnk", size)]
+        args += [f"--set={name}={x}" for name, x in settings.items()]
+        done = subprocess.run([PTXGEN, "run", "gemm", "--device=cpu", "--verify", "--races", "--seeds=2",
+                               *args], capture_output=True, text=True, check=False)
+        ran += done.returncode == 0
+        if done.returncode not in (0, 1, 2) or (done.returncode != 0 and "help:" not in done.stderr):
+            print(f"FAIL {' '.join(args)}: {done.returncode}\n{done.stdout}{done.stderr}")
+            failed += 1
+    if 2 * ran < n:
+        print(f"FAIL only {ran} of {n} settings were not refused")
+        failed += 1
+    return failed
+
+
 def main():
-    failed = numbers() + refusals()
+    is_long = os.environ.get("PTXGEN_TEST_LONG", "0") not in ("", "0")
+    failed = numbers() + refusals() + any_settings(1000 if is_long else 25)
     print(f"{failed} failed")
     return 1 if failed else 0
 
