@@ -52,10 +52,6 @@ typedef struct pg_launch_plan {
 /* Reports what cannot be placed; fills the plan as far as it goes. */
 pg_status pg_launch_plan_make(const pg_kernel *k, pg_arena *arena, pg_diags *diags,
                               pg_launch_plan *out);
-/* First warp of a partition. */
-uint32_t pg_partition_first_warp(const pg_inst *part);
-bool pg_partition_is_default(const pg_inst *part);
-uint32_t pg_partition_warps(const pg_inst *part);
 
 /* The manifest with what only the emitted code knows, its version. */
 pg_status pg_lw_manifest(pg_strbuf *out, const pg_kernel *k, uint32_t ptx_version, pg_diags *diags);

@@ -25,6 +25,10 @@ static void emit_partition(pg_lw *c, const pg_inst *part)
     c->b.loc = part->loc;
     uint32_t scope = pg_lw_scope_open(c);
     pg_str name = pg_sym_text(&c->m->ctx->syms, part->sym);
+    pg_ptx_part span = {.name = name,
+                        .first = c->b.f->body.n,
+                        .n_warps = c->n_warps,
+                        .inst = part->id};
     pg_ptx_comment(&c->b, "%.*s: warps %u to %u", PG_STR_ARG(name), c->first_warp,
                    c->first_warp + c->n_warps - 1);
     if (!c->is_setmax_done) {
@@ -33,6 +37,10 @@ static void emit_partition(pg_lw *c, const pg_inst *part)
     pg_lw_prepare(c, part->regions[0]);
     pg_lw_region(c, part->regions[0]);
     pg_lw_scope_close(c, scope);
+    span.end = c->b.f->body.n;
+    if (!c->b.is_failed && !pg_vec_push(c->ptx->arena, &c->b.f->parts, span)) {
+        c->b.is_failed = true;
+    }
     c->part = outer_part;
     c->first_warp = outer_first;
     c->n_warps = outer_n;

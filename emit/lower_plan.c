@@ -241,15 +241,29 @@ static void count_warps(const pg_kernel *k, pg_launch_plan *out)
     }
 }
 
+pg_reg_limits pg_reg_limits_of(const pg_kernel *k)
+{
+    const pg_target *target = pg_target_find(pg_sym_text(&k->module->ctx->syms, k->module->target));
+    pg_launch_plan plan = {0};
+    count_warps(k, &plan);
+    int64_t min_ctas = pg_attr_int(&k->attrs, PG_A_MIN_CTAS, 0);
+    pg_reg_limits out = {.n_warps = plan.n_warps == 0 ? 1 : plan.n_warps};
+    uint32_t per_sm = target == NULL ? 0 : target->regs_per_sm;
+    out.pool = per_sm / (min_ctas < 1 || min_ctas > UINT16_MAX ? 1 : (uint32_t)min_ctas);
+    out.share = out.pool / (out.n_warps * 32) / 8 * 8;
+    out.share = out.share > 255 ? 255 : out.share;
+    return out;
+}
+
 /* setmaxnreg acts on whole warp groups, and their sum must fit what the CTA was given. */
 static void check_registers(const pg_kernel *k, pg_diags *diags, const pg_target *target,
                             pg_launch_plan *out)
 {
     uint32_t total = 0;
     const pg_inst *some = NULL;
-    uint32_t per_cta = target->regs_per_sm / (out->min_ctas == 0 ? 1 : out->min_ctas);
-    uint32_t entry = per_cta / (out->n_warps * 32) / 8 * 8;
-    entry = entry > 255 ? 255 : entry;
+    const pg_reg_limits limits = pg_reg_limits_of(k);
+    uint32_t per_cta = limits.pool;
+    uint32_t entry = limits.share;
     for (pg_inst *i = k->body->first; i != NULL; i = pg_inst_walk(i, k->body)) {
         if (i->op != PG_OP_PARTITION || !pg_attr_has(&i->attrs, PG_A_REGS)) {
             continue;

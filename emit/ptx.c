@@ -356,6 +356,10 @@ static bool open_head(pg_ptx_builder *b, uint32_t n)
             f->label_at.at[i] += n;
         }
     }
+    for (uint32_t i = 0; i < f->parts.n; i++) {
+        f->parts.at[i].first += n;
+        f->parts.at[i].end += n;
+    }
     return true;
 }
 
@@ -516,6 +520,7 @@ pg_ptx_mark pg_ptx_mark_get(const pg_ptx_builder *b)
         k.n_pool = b->f->pool.n;
         k.n_regs = b->f->regs.n;
         k.n_labels = b->f->labels.n;
+        k.n_parts = b->f->parts.n;
         memcpy(k.n_by_class, b->n_by_class, sizeof k.n_by_class);
     }
     return k;
@@ -536,6 +541,7 @@ void pg_ptx_rollback(pg_ptx_builder *b, pg_ptx_mark mark)
     b->f->regs.n = mark.n_regs;
     b->n_labels -= b->f->labels.n - mark.n_labels;
     b->f->labels.n = mark.n_labels;
+    b->f->parts.n = mark.n_parts;
     b->f->label_at.n = mark.n_labels;
     memcpy(b->n_by_class, mark.n_by_class, sizeof b->n_by_class);
 }

@@ -161,6 +161,15 @@ typedef struct pg_ptx_sym {
     pg_loc loc;
 } pg_ptx_sym;
 
+/* Statements [first, end) that one partition of the IR became. The text does not tell: the reader
+ * makes none. */
+typedef struct pg_ptx_part {
+    pg_str name;
+    uint32_t first, end;
+    uint32_t n_warps;
+    uint32_t inst; /* number of the partition's instruction in its kernel */
+} pg_ptx_part;
+
 typedef struct pg_ptx_func {
     uint32_t sym;
     bool is_entry, has_body;
@@ -174,6 +183,7 @@ typedef struct pg_ptx_func {
     pg_vec_str labels;   /* names with the $; index = label id */
     pg_vec_u32 label_at; /* statement index of each label, UINT32_MAX if missing */
     PG_VEC(pg_str) lead; /* comment lines before the function */
+    PG_VEC(pg_ptx_part) parts;
 } pg_ptx_func;
 
 /* What stands at module level, in order of the text. */
@@ -285,7 +295,7 @@ pg_ptx_opnd pg_ptx_sink(void);
 
 /* Marks for optimistic lowering: everything added to the function after the mark is forgotten. */
 typedef struct pg_ptx_mark {
-    uint32_t n_body, n_pool, n_regs, n_labels;
+    uint32_t n_body, n_pool, n_regs, n_labels, n_parts;
     uint32_t n_by_class[PG_PTX_T_COUNT];
 } pg_ptx_mark;
 pg_ptx_mark pg_ptx_mark_get(const pg_ptx_builder *b);

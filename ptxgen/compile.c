@@ -6,6 +6,7 @@
 #include "emit/ptx.h"
 
 #include "api.h"
+#include "registers.h"
 
 typedef struct driver {
     const ptxgen_options *options;
@@ -139,15 +140,50 @@ static pg_status take_manifests(driver *d, const pg_ptx_module *ptx)
     return pg_arena_status(&r->arena);
 }
 
+static const pg_sink *sink_of_registers(const driver *d, pg_sink *room)
+{
+    pg_pass_options options;
+    pg_options_for_passes(d->options, &options);
+    const pg_pass_env env = {.options = &options};
+    *room = options.sink;
+    return pg_pass_explains(&env, "registers") ? room : NULL;
+}
+
+/* Emits; and once more where that showed which partition needs how many registers. */
+static pg_status lower_with_registers(driver *d, pg_ptx_module **ptx)
+{
+    ptxgen_result *r = d->result;
+    pg_lower_options options = {.annotate = (d->options->flags & PTXGEN_ANNOTATE) != 0};
+    pg_reg_regions regions = {0};
+    bool has_changed = false;
+    pg_sink room;
+    const pg_sink *sink = sink_of_registers(d, &room);
+    PG_TRY(pg_lower(d->module, &options, &r->arena, &r->diags, ptx));
+    PG_TRY(pg_regs_measure(d->module, *ptx, sink != NULL, &r->arena, &regions));
+    PG_TRY(pg_regs_choose(d->module, &regions, sink, r, &has_changed));
+    if (has_changed) {
+        PG_TRY(pg_lower(d->module, &options, &r->arena, &r->diags, ptx));
+        regions.n = 0;
+        PG_TRY(pg_regs_measure(d->module, *ptx, sink != NULL, &r->arena, &regions));
+        pg_strbuf_clear(&r->ir);
+        pg_print(&r->ir, d->module);
+        PG_TRY(pg_strbuf_status(&r->ir));
+    }
+    if (sink == NULL && pg_regs_is_trouble(&regions)) { /* now the names are wanted */
+        regions.n = 0;
+        PG_TRY(pg_regs_measure(d->module, *ptx, true, &r->arena, &regions));
+    }
+    return pg_regs_report(&regions, sink, r);
+}
+
 static pg_status emit(driver *d)
 {
     ptxgen_result *r = d->result;
     if ((d->module->props & PG_PROP_LAID_OUT) == 0) {
         return pg_diag_add(&r->diags, PG_D_API_NEEDS_LAYOUTS, (pg_loc){0, 0});
     }
-    pg_lower_options options = {.annotate = (d->options->flags & PTXGEN_ANNOTATE) != 0};
     pg_ptx_module *ptx = NULL;
-    PG_TRY(pg_lower(d->module, &options, &r->arena, &r->diags, &ptx));
+    PG_TRY(lower_with_registers(d, &ptx));
     pg_ptx_write_map(&r->ptx, ptx, &r->arena, &r->line_of);
     PG_TRY(pg_strbuf_status(&r->ptx));
     PG_TRY(take_manifests(d, ptx));

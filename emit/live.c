@@ -1,0 +1,449 @@
+/* live.c: live ranges register by register, and where most is live.
+ *
+ * A register is walked backwards from its uses through the blocks where it lives; there are no sets
+ * for all registers at once. The cost is the length of the live ranges in blocks, and a block in
+ * which PG_LIVE_MOST registers are live is crossed by no further one: what is beyond it does not
+ * matter, the answer is "too many" already.
+ *
+ * I1  A value counts at the points behind its definition up to its last use: an instruction may
+ *     write the register of an operand that it reads last.
+ * I2  What is written and never read costs nothing.
+ * I3  A register that no path has written lives from its first write on, wherever it is read. */
+#include <string.h>
+
+#include "emit/live_int.h"
+
+enum {
+    PG_LIVE_MOST = 2048,
+    SLOW_PATH = 12, /* registers of the function that a slow path calls */
+    STACK = 1,      /* ptxas keeps one for the stack's address */
+    MOST_NEST = 16  /* loops around a write that are looked at */
+};
+
+typedef struct group { /* a register's references in one block: by_reg[first .. end) */
+    uint32_t block, first, end;
+    bool is_exposed, is_killed;
+} group;
+
+typedef PG_VEC(pg_live_value) pg_live_values;
+
+typedef struct walk {
+    pg_live *l;
+    uint32_t stamp;          /* of the register walked */
+    uint32_t *in, *out, *def_in; /* by block: stamp if live at its begin, end; if written by then */
+    uint32_t *group_of, *has_group;
+    PG_VEC(group) groups;
+    uint32_t *held, *held_by; /* by loop header: halves carried around it; register counted last */
+    pg_vec_u32 stack, crossed; /* crossed: live-in blocks */
+    uint32_t *through;         /* by block: halves live in all of it */
+    int32_t *change;           /* by statement: halves that begin to live before it */
+    const pg_live_span *spans;
+    uint32_t *peaks; /* by span: where values are collected; NULL: counted only */
+    uint32_t n_spans;
+    pg_live_values *values;
+    pg_arena *out_arena; /* of the values */
+} walk;
+
+static bool group_refs(walk *w, uint32_t reg)
+{
+    const pg_live *l = w->l;
+    w->groups.n = 0;
+    for (uint32_t k = l->ordered.reg_at[reg]; k < l->ordered.reg_at[reg + 1]; k++) {
+        const pg_live_ref *r = &l->ordered.refs[l->ordered.by_reg[k]];
+        uint32_t b = l->block_of[r->at];
+        group *g = w->groups.n == 0 ? NULL : &w->groups.at[w->groups.n - 1];
+        if (g == NULL || g->block != b) {
+            if (!pg_vec_push(l->arena, &w->groups, ((group){.block = b, .first = k}))) {
+                return false;
+            }
+            g = &w->groups.at[w->groups.n - 1];
+            w->group_of[b] = w->groups.n - 1;
+            w->has_group[b] = w->stamp;
+        }
+        g->end = k + 1;
+        bool is_read = (r->how & (PG_LIVE_READ | PG_LIVE_PARTLY)) != 0;
+        g->is_exposed = g->is_exposed || (is_read && !g->is_killed);
+        g->is_killed = g->is_killed || (r->how & (PG_LIVE_WRITE | PG_LIVE_PARTLY)) == PG_LIVE_WRITE;
+    }
+    return true;
+}
+
+static bool live_in(walk *w, uint32_t b)
+{
+    if (w->in[b] == w->stamp) {
+        return true;
+    }
+    w->in[b] = w->stamp;
+    return pg_vec_push(w->l->arena, &w->crossed, b) && pg_vec_push(w->l->arena, &w->stack, b);
+}
+
+static bool walk_up(walk *w)
+{
+    const pg_live *l = w->l;
+    w->crossed.n = w->stack.n = 0;
+    for (uint32_t g = 0; g < w->groups.n; g++) {
+        if (w->groups.at[g].is_exposed && !live_in(w, w->groups.at[g].block)) {
+            return false;
+        }
+    }
+    while (w->stack.n != 0) {
+        uint32_t b = w->stack.at[--w->stack.n];
+        for (uint32_t e = l->pred_at[b]; e < l->pred_at[b + 1]; e++) {
+            uint32_t p = l->pred[e];
+            if (w->out[p] == w->stamp) {
+                continue;
+            }
+            w->out[p] = w->stamp;
+            bool is_killed = w->has_group[p] == w->stamp && w->groups.at[w->group_of[p]].is_killed;
+            bool is_full = w->through[p] >= 2 * PG_LIVE_MOST;
+            if (!is_killed && !is_full && !live_in(w, p)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* Where the entry is reached, only what lies behind a write counts. */
+static bool walk_down(walk *w)
+{
+    const pg_live *l = w->l;
+    for (uint32_t g = 0; g < w->groups.n; g++) {
+        for (uint32_t k = w->groups.at[g].first; k < w->groups.at[g].end; k++) {
+            if ((l->ordered.refs[l->ordered.by_reg[k]].how & PG_LIVE_WRITE) != 0) {
+                if (!pg_vec_push(l->arena, &w->stack, w->groups.at[g].block)) {
+                    return false;
+                }
+                break;
+            }
+        }
+    }
+    while (w->stack.n != 0) {
+        uint32_t b = w->stack.at[--w->stack.n];
+        for (uint32_t e = l->succ_at[b]; e < l->succ_at[b + 1]; e++) {
+            uint32_t s = l->succ[e];
+            if (w->in[s] == w->stamp && w->def_in[s] != w->stamp) {
+                w->def_in[s] = w->stamp;
+                if (!pg_vec_push(l->arena, &w->stack, s)) {
+                    return false;
+                }
+            }
+        }
+    }
+    return true;
+}
+
+static bool note_value(walk *w, uint32_t reg, uint32_t first, uint32_t end)
+{
+    const pg_live *l = w->l;
+    pg_live_value value = {.reg = reg, .halves = l->halves[reg]};
+    for (uint32_t k = l->ordered.reg_at[reg]; k < l->ordered.reg_at[reg + 1]; k++) {
+        const pg_live_ref *r = &l->ordered.refs[l->ordered.by_reg[k]];
+        if ((r->how & PG_LIVE_WRITE) != 0) {
+            value.stmt = l->order[r->at];
+        }
+    }
+    for (uint32_t i = 0; i < w->n_spans; i++) {
+        uint32_t at = w->peaks[i];
+        if (first <= at && at < end &&
+            !pg_vec_push(w->out_arena, &w->values[i], value)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool add_range(walk *w, uint32_t reg, uint32_t first, uint32_t end)
+{
+    if (first >= end) {
+        return true;
+    }
+    if (w->peaks != NULL) {
+        return note_value(w, reg, first, end);
+    }
+    w->change[first] += w->l->halves[reg];
+    w->change[end] -= w->l->halves[reg];
+    return true;
+}
+
+/* Ranges within a block that names the register. */
+static bool add_group(walk *w, uint32_t reg, const group *g, bool is_in)
+{
+    const pg_live *l = w->l;
+    const pg_live_block *b = &l->blocks.at[g->block];
+    bool is_live = w->out[g->block] == w->stamp;
+    uint32_t end = b->end;
+    uint32_t begin = b->first;
+    for (uint32_t k = g->first; k < g->end && !is_in; k++) { /* nothing before its first write */
+        if ((l->ordered.refs[l->ordered.by_reg[k]].how & PG_LIVE_WRITE) != 0) {
+            begin = l->ordered.refs[l->ordered.by_reg[k]].at + 1;
+            break;
+        }
+    }
+    for (uint32_t k = g->end; k > g->first;) {
+        uint32_t at = l->ordered.refs[l->ordered.by_reg[k - 1]].at;
+        bool is_read = false;
+        bool is_written = false;
+        for (; k > g->first && l->ordered.refs[l->ordered.by_reg[k - 1]].at == at; k--) {
+            uint8_t how = l->ordered.refs[l->ordered.by_reg[k - 1]].how;
+            is_read = is_read || (how & PG_LIVE_READ) != 0;
+            is_written = is_written || (how & (PG_LIVE_WRITE | PG_LIVE_PARTLY)) == PG_LIVE_WRITE;
+        }
+        if (is_written && is_live) {
+            if (!add_range(w, reg, at + 1, end)) {
+                return false;
+            }
+            is_live = false;
+        }
+        if (is_read && !is_live) {
+            is_live = true;
+            end = at + 1;
+        }
+    }
+    return !is_live || add_range(w, reg, begin, end);
+}
+
+/* A float that lives at the head of a loop and is computed in the loop needs a register there. */
+static void add_held(walk *w, uint32_t reg, bool is_whole)
+{
+    const pg_live *l = w->l;
+    uint8_t type = l->f->regs.at[reg].type;
+    bool is_float = pg_ptx_type_infos[type].cls == 'F' || type == PG_PTX_B16;
+    for (uint32_t k = l->ordered.reg_at[reg]; is_float && k < l->ordered.reg_at[reg + 1]; k++) {
+        const pg_live_ref *r = &l->ordered.refs[l->ordered.by_reg[k]];
+        if ((r->how & PG_LIVE_WRITE) == 0 ||
+            (l->what[l->order[r->at]] & PG_LIVE_FREE) != 0) {
+            continue;
+        }
+        const pg_live_block *b = &l->blocks.at[l->block_of[r->at]];
+        uint32_t loop = b->loop;
+        uint32_t outer = b->outer;
+        for (uint32_t n = 0; loop != 0 && n < MOST_NEST; n++) {
+            uint32_t h = loop - 1;
+            bool is_in = w->in[h] == w->stamp && (is_whole || w->def_in[h] == w->stamp);
+            if (is_in && w->held_by[h] != w->stamp) {
+                w->held_by[h] = w->stamp;
+                w->held[h] += type == PG_PTX_B16 ? 1 : l->halves[reg];
+            }
+            loop = outer;
+            outer = loop == 0 ? 0 : l->blocks.at[loop - 1].outer;
+        }
+    }
+}
+
+static bool walk_register(walk *w, uint32_t reg)
+{
+    const pg_live *l = w->l;
+    w->stamp = reg + 1;
+    if (!group_refs(w, reg) || !walk_up(w)) {
+        return false;
+    }
+    bool is_whole = w->in[0] != w->stamp; /* written on every path */
+    if (!is_whole && !walk_down(w)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < w->crossed.n; i++) {
+        uint32_t b = w->crossed.at[i];
+        if (w->has_group[b] == w->stamp || (!is_whole && w->def_in[b] != w->stamp)) {
+            continue;
+        }
+        if (w->peaks == NULL) {
+            w->through[b] += l->halves[reg];
+        } else if (!note_value(w, reg, l->blocks.at[b].first, l->blocks.at[b].end)) {
+            return false;
+        }
+    }
+    add_held(w, reg, is_whole);
+    for (uint32_t g = 0; g < w->groups.n; g++) {
+        uint32_t b = w->groups.at[g].block;
+        bool is_in = w->in[b] == w->stamp && (is_whole || w->def_in[b] == w->stamp);
+        if (!add_group(w, reg, &w->groups.at[g], is_in)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool walk_all(walk *w)
+{
+    for (uint32_t r = 0; r < w->l->f->regs.n; r++) {
+        if (w->l->halves[r] != 0 && !walk_register(w, r)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- peaks ---------------------------------------------------------------------------------- */
+
+typedef struct peak {
+    uint32_t live, at; /* position; UINT32_MAX: none */
+} peak;
+
+static void find_peaks(const walk *w, peak *out)
+{
+    const pg_live *l = w->l;
+    int64_t now = 0;
+    for (uint32_t i = 0; i < w->n_spans; i++) {
+        out[i] = (peak){0, UINT32_MAX};
+    }
+    for (uint32_t p = 0; p < l->f->body.n; p++) {
+        now += w->change[p];
+        const pg_ptx_stmt *s = &l->f->body.at[l->order[p]];
+        uint32_t b = l->block_of[p];
+        if (s->kind != PG_PTX_S_INST || !l->blocks.at[b].is_reached) {
+            continue;
+        }
+        uint32_t live = ((uint32_t)now + w->through[b] + 1) / 2;
+        live += (l->what[l->order[p]] & PG_LIVE_SPLIT) != 0 ? SLOW_PATH : 0;
+        for (uint32_t i = 0; i < w->n_spans; i++) {
+            bool is_inside = w->spans[i].first <= p && p < w->spans[i].end;
+            if (is_inside && (out[i].at == UINT32_MAX || live > out[i].live)) {
+                out[i] = (peak){live, p};
+            }
+        }
+    }
+}
+
+static void find_held(const walk *w, pg_live_peak *out)
+{
+    for (uint32_t b = 0; b < w->l->blocks.n; b++) {
+        uint32_t at = w->l->blocks.at[b].first;
+        for (uint32_t i = 0; i < w->n_spans; i++) {
+            bool is_inside = w->spans[i].first <= at && at < w->spans[i].end;
+            if (is_inside && w->held[b] / 2 > out[i].held) {
+                out[i].held = w->held[b] / 2;
+            }
+        }
+    }
+}
+
+static bool walk_begin(walk *w, pg_live *l)
+{
+    uint32_t n = l->blocks.n + 1;
+    w->l = l;
+    w->in = PG_NEWS(l->arena, uint32_t, n);
+    w->out = PG_NEWS(l->arena, uint32_t, n);
+    w->def_in = PG_NEWS(l->arena, uint32_t, n);
+    w->group_of = PG_NEWS(l->arena, uint32_t, n);
+    w->has_group = PG_NEWS(l->arena, uint32_t, n);
+    w->through = PG_NEWS(l->arena, uint32_t, n);
+    w->held = PG_NEWS(l->arena, uint32_t, n);
+    w->held_by = PG_NEWS(l->arena, uint32_t, n);
+    w->change = PG_NEWS(l->arena, int32_t, l->f->body.n + 1);
+    return pg_arena_status(l->arena) == PG_OK;
+}
+
+/* Walks once more, with the peaks known, and keeps what lives there where `is_wanted`. */
+static pg_status collect(walk *w, const peak *peaks, const bool *is_wanted, pg_live_peak *out)
+{
+    pg_arena *scratch = w->l->arena;
+    w->peaks = PG_NEWS(scratch, uint32_t, w->n_spans + 1);
+    w->values = PG_NEWS(scratch, pg_live_values, w->n_spans + 1);
+    PG_TRY(pg_arena_status(scratch));
+    for (uint32_t i = 0; i < w->n_spans; i++) {
+        w->peaks[i] = is_wanted[i] ? peaks[i].at : UINT32_MAX;
+    }
+    memset(w->in, 0, w->l->blocks.n * sizeof *w->in);
+    memset(w->out, 0, w->l->blocks.n * sizeof *w->out);
+    memset(w->def_in, 0, w->l->blocks.n * sizeof *w->def_in);
+    memset(w->has_group, 0, w->l->blocks.n * sizeof *w->has_group);
+    if (!walk_all(w)) {
+        return PG_E_NOMEM;
+    }
+    for (uint32_t i = 0; i < w->n_spans; i++) {
+        if (is_wanted[i]) {
+            out[i].values = w->values[i].at;
+            out[i].n_values = w->values[i].n;
+        }
+    }
+    return PG_OK;
+}
+
+typedef struct job {
+    const pg_live_span *spans;
+    uint32_t n_spans;
+    bool wants_values;
+    pg_arena *arena;
+    pg_live_peak *out;
+    uint32_t *early; /* by span */
+} job;
+
+static pg_status run_mode(pg_live *l, const job *j, pg_live_mode mode)
+{
+    walk w = {.spans = j->spans, .n_spans = j->n_spans, .out_arena = j->arena};
+    peak *peaks = PG_NEWS(l->arena, peak, j->n_spans + 1);
+    bool *is_less = PG_NEWS(l->arena, bool, j->n_spans + 1);
+    PG_TRY(pg_live_costs(l, mode));
+    PG_TRY(pg_live_order(l, mode));
+    if (!walk_begin(&w, l) || !walk_all(&w)) {
+        return PG_E_NOMEM;
+    }
+    find_peaks(&w, peaks);
+    find_held(&w, j->out);
+    for (uint32_t i = 0; i < j->n_spans; i++) {
+        pg_live_peak *o = &j->out[i];
+        if (mode == PG_LIVE_EARLY) {
+            j->early[i] = peaks[i].live;
+        } else if (peaks[i].at != UINT32_MAX && (o->stmt == UINT32_MAX || peaks[i].live < o->least)) {
+            is_less[i] = true;
+            o->least = peaks[i].live;
+            o->stmt = l->order[peaks[i].at];
+        }
+    }
+    return j->wants_values && mode != PG_LIVE_EARLY ? collect(&w, peaks, is_less, j->out) : pg_arena_status(l->arena);
+}
+
+/* The register counts at which one more warp fits onto a quarter of a multiprocessor. ptxas goes no
+ * further up than to the next of them to run loads early. */
+static uint32_t step_above(uint32_t regs)
+{
+    static const uint8_t steps[] = {32, 40, 48, 56, 64, 72, 80, 96, 128, 168, 255};
+    for (size_t i = 0; i < PG_COUNT_OF(steps); i++) {
+        if (regs <= steps[i]) {
+            return steps[i];
+        }
+    }
+    return regs;
+}
+
+static uint32_t estimate(uint32_t least, uint32_t early)
+{
+    uint32_t low = least + STACK;
+    uint32_t high = early + STACK > low ? early + STACK : low;
+    uint32_t step = step_above(low);
+    return high < step ? high : step;
+}
+
+static pg_status run(pg_live *l, const job *j)
+{
+    PG_TRY(pg_live_flow(l));
+    PG_TRY(pg_live_refs(l));
+    PG_TRY(pg_live_classify(l));
+    PG_TRY(pg_live_uniform(l));
+    for (int mode = 0; mode < PG_LIVE_MODE_COUNT; mode++) {
+        pg_arena_mark mark = pg_arena_mark_get(l->arena);
+        pg_status status = run_mode(l, j, (pg_live_mode)mode);
+        pg_arena_release(l->arena, mark);
+        PG_TRY(status);
+    }
+    for (uint32_t i = 0; i < j->n_spans; i++) {
+        j->out[i].estimate = estimate(j->out[i].least, j->early[i]);
+    }
+    return PG_OK;
+}
+
+pg_status pg_live_peaks(const pg_ptx_func *f, const pg_live_span *spans, uint32_t n_spans,
+                        bool wants_values, pg_arena *arena, pg_live_peak *out)
+{
+    pg_arena scratch;
+    pg_arena_init(&scratch, arena->alloc);
+    pg_live l = {.f = f, .arena = &scratch};
+    job j = {spans, n_spans, wants_values, arena, out, PG_NEWS(&scratch, uint32_t, n_spans + 1)};
+    for (uint32_t i = 0; i < n_spans; i++) {
+        out[i] = (pg_live_peak){.stmt = UINT32_MAX};
+    }
+    pg_status status = j.early == NULL ? PG_E_NOMEM : run(&l, &j);
+    pg_arena_fini(&scratch);
+    return status == PG_OK ? pg_arena_status(arena) : status;
+}

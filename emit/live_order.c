@@ -1,0 +1,210 @@
+/* live_order.c: orders in which ptxas may run a block.
+ *
+ * An epoch is a run of statements between two that order memory or control: nothing moves across
+ * those except arithmetic that is needed later only. In an epoch
+ *   EARLY  loads come first, each behind what its address needs,
+ *   LATE   nothing comes first,
+ *   TEXT   arithmetic comes as written,
+ * and all else comes where it is first needed: by a store, a branch, a value that the block hands
+ * on, or by what came before.
+ *
+ * I1  The order is a permutation of each block that keeps every dependence through registers.
+ * I2  What stands before a slow path (PG_LIVE_SPLIT) runs before it: ptxas moves nothing into
+ *     another block. */
+#include "emit/live_int.h"
+
+typedef struct order {
+    pg_live *l;
+    pg_live_mode mode;
+    uint32_t *dep_at;                /* by statement: earlier statements of its block */
+    PG_VEC(uint32_t) deps;
+    uint32_t *last_write;            /* by register: statement + 1 */
+    uint32_t *readers, *next_reader; /* reads of a register since then: chain of refs + 1 */
+    bool *is_done;
+    uint32_t n_out;
+    pg_vec_u32 stack, edge;
+} order;
+
+static bool is_a(const order *o, uint32_t s, uint8_t what)
+{
+    return (o->l->what[s] & what) != 0;
+}
+
+/* The readers of a register since its last write must come before this one, and so must the write. */
+static bool add_deps(order *o, uint32_t s, const pg_live_ref *r, uint32_t first)
+{
+    pg_live *l = o->l;
+    uint32_t w = o->last_write[r->reg];
+    if (w > first && w <= s && !pg_vec_push(l->arena, &o->deps, w - 1)) {
+        return false;
+    }
+    if ((r->how & PG_LIVE_WRITE) == 0) {
+        return true;
+    }
+    for (uint32_t x = o->readers[r->reg]; x != 0; x = o->next_reader[x - 1]) {
+        uint32_t at = l->text.refs[x - 1].at;
+        if (at < first) {
+            break;
+        }
+        if (at < s && !pg_vec_push(l->arena, &o->deps, at)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool find_deps(order *o, uint32_t first, uint32_t end)
+{
+    const pg_live_index *x = &o->l->text;
+    o->deps.n = 0;
+    for (uint32_t s = first; s < end; s++) {
+        o->dep_at[s] = o->deps.n;
+        for (uint32_t k = x->stmt_at[s]; k < x->stmt_at[s + 1]; k++) {
+            if (!add_deps(o, s, &x->refs[k], first)) {
+                return false;
+            }
+        }
+        for (uint32_t k = x->stmt_at[s]; k < x->stmt_at[s + 1]; k++) {
+            uint32_t reg = x->refs[k].reg;
+            if ((x->refs[k].how & PG_LIVE_WRITE) != 0) {
+                o->last_write[reg] = s + 1;
+                o->readers[reg] = 0;
+            } else {
+                o->next_reader[k] = o->readers[reg];
+                o->readers[reg] = k + 1;
+            }
+        }
+    }
+    o->dep_at[end] = o->deps.n;
+    return true;
+}
+
+static bool push(order *o, uint32_t s)
+{
+    pg_live *l = o->l;
+    o->is_done[s] = true;
+    return pg_vec_push(l->arena, &o->stack, s) && pg_vec_push(l->arena, &o->edge, o->dep_at[s]);
+}
+
+/* Puts s behind all that it depends on. */
+static bool put(order *o, uint32_t s)
+{
+    o->stack.n = o->edge.n = 0;
+    if (o->is_done[s]) {
+        return true;
+    }
+    if (!push(o, s)) {
+        return false;
+    }
+    while (o->stack.n != 0) {
+        uint32_t at = o->stack.at[o->stack.n - 1];
+        uint32_t e = o->edge.at[o->stack.n - 1];
+        while (e < o->dep_at[at + 1] && o->is_done[o->deps.at[e]]) {
+            e++;
+        }
+        if (e == o->dep_at[at + 1]) {
+            o->l->order[o->n_out++] = at;
+            o->stack.n--;
+            o->edge.n--;
+            continue;
+        }
+        o->edge.at[o->stack.n - 1] = e + 1;
+        if (!push(o, o->deps.at[e])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The block hands on what s writes, or its next round reads it. */
+static bool lives_on(const order *o, uint32_t s, uint32_t block)
+{
+    const pg_live *l = o->l;
+    const pg_live_index *x = &l->text;
+    for (uint32_t k = x->stmt_at[s]; k < x->stmt_at[s + 1]; k++) {
+        uint32_t reg = x->refs[k].reg;
+        if ((x->refs[k].how & PG_LIVE_WRITE) == 0 || o->last_write[reg] != s + 1) {
+            continue;
+        }
+        const pg_live_ref *first = &x->refs[x->by_reg[x->reg_at[reg]]];
+        const pg_live_ref *last = &x->refs[x->by_reg[x->reg_at[reg + 1] - 1]];
+        if (l->block_of[first->at] != block || l->block_of[last->at] != block ||
+            (first->how & PG_LIVE_READ) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_root(const order *o, uint32_t s, uint32_t block, bool is_before_split)
+{
+    const pg_live_index *x = &o->l->text;
+    bool is_text = o->mode == PG_LIVE_TEXT && !is_a(o, s, PG_LIVE_LOAD | PG_LIVE_CHEAP);
+    return is_before_split || is_text || x->stmt_at[s] == x->stmt_at[s + 1] ||
+           lives_on(o, s, block);
+}
+
+static bool order_epoch(order *o, uint32_t block, uint32_t first, uint32_t end)
+{
+    bool is_before_split = end < o->l->blocks.at[block].end && is_a(o, end, PG_LIVE_SPLIT);
+    for (uint32_t s = first; s < end && o->mode == PG_LIVE_EARLY; s++) {
+        if (is_a(o, s, PG_LIVE_LOAD) && !put(o, s)) {
+            return false;
+        }
+    }
+    for (uint32_t s = first; s < end; s++) {
+        if (is_root(o, s, block, is_before_split) && !put(o, s)) {
+            return false;
+        }
+    }
+    for (uint32_t s = first; s < end; s++) { /* the epoch that a load reads ends here */
+        if (is_a(o, s, PG_LIVE_LOAD) && !put(o, s)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool order_block(order *o, uint32_t block)
+{
+    const pg_live_block *b = &o->l->blocks.at[block];
+    o->n_out = b->first;
+    if (!find_deps(o, b->first, b->end)) {
+        return false;
+    }
+    for (uint32_t s = b->first; s < b->end;) {
+        uint32_t end = s;
+        while (end < b->end && !is_a(o, end, PG_LIVE_FENCE | PG_LIVE_SPLIT)) {
+            end++;
+        }
+        if (!order_epoch(o, block, s, end) || (end < b->end && !put(o, end))) {
+            return false;
+        }
+        s = end + 1;
+    }
+    for (uint32_t s = b->first; s < b->end; s++) { /* what nobody reads */
+        if (!put(o, s)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+pg_status pg_live_order(pg_live *l, pg_live_mode mode)
+{
+    const pg_ptx_func *f = l->f;
+    order o = {.l = l, .mode = mode};
+    l->order = PG_NEWS(l->arena, uint32_t, f->body.n + 1);
+    o.dep_at = PG_NEWS(l->arena, uint32_t, f->body.n + 2);
+    o.last_write = PG_NEWS(l->arena, uint32_t, f->regs.n + 1);
+    o.readers = PG_NEWS(l->arena, uint32_t, f->regs.n + 1);
+    o.next_reader = PG_NEWS(l->arena, uint32_t, l->text.n + 1);
+    o.is_done = PG_NEWS(l->arena, bool, f->body.n + 1);
+    PG_TRY(pg_arena_status(l->arena));
+    for (uint32_t b = 0; b < l->blocks.n; b++) {
+        if (!order_block(&o, b)) {
+            return PG_E_NOMEM;
+        }
+    }
+    return pg_live_reorder(l);
+}
