@@ -15,8 +15,7 @@
 
 enum {
     PG_LIVE_MOST = 2048,
-    SLOW_PATH = 12, /* registers of the function that a slow path calls */
-    STACK = 1,      /* ptxas keeps one for the stack's address */
+    SLOW_PATH = 10, /* registers of the function that a slow path calls */
     MOST_NEST = 16  /* loops around a write that are looked at */
 };
 
@@ -409,9 +408,8 @@ static uint32_t step_above(uint32_t regs)
 
 static uint32_t estimate(uint32_t least, uint32_t early)
 {
-    uint32_t low = least + STACK;
-    uint32_t high = early + STACK > low ? early + STACK : low;
-    uint32_t step = step_above(low);
+    uint32_t step = step_above(least);
+    uint32_t high = early > least ? early : least;
     return high < step ? high : step;
 }
 

@@ -173,8 +173,8 @@ pg_status pg_live_costs(pg_live *l, pg_live_mode mode)
     }
     for (uint32_t r = 0; r < f->regs.n; r++) {
         uint32_t bits = pg_ptx_type_infos[f->regs.at[r].type].bits;
-        bool is_free = !is_made[r] || bits == 1 || (mode == PG_LIVE_EARLY && l->is_uniform[r]);
-        l->halves[r] = (uint8_t)(is_free ? 0 : bits <= 32 ? 2 : bits / 16);
+        bool is_nothing = !is_made[r] || bits == 1 || (mode == PG_LIVE_EARLY && l->is_uniform[r]);
+        l->halves[r] = (uint8_t)(is_nothing ? 0 : bits <= 32 ? 2 : bits / 16);
     }
     cost_halves(l);
     return PG_OK;

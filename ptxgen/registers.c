@@ -6,9 +6,7 @@
 
 enum {
     MOST_TILES = 4, /* named in a message */
-    /* The stack's address, and the operands of one instruction with an address: what a loop needs
-     * besides what it carries. */
-    BESIDES = 6
+    BESIDES = 1     /* ptxas keeps one for the stack's address */
 };
 
 typedef struct tile { /* the registers that one operation of the IR made */
