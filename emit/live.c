@@ -28,11 +28,11 @@ typedef PG_VEC(pg_live_value) pg_live_values;
 
 typedef struct walk {
     pg_live *l;
-    uint32_t stamp;          /* of the register walked */
+    uint32_t stamp;              /* of the register walked */
     uint32_t *in, *out, *def_in; /* by block: stamp if live at its begin, end; if written by then */
     uint32_t *group_of, *has_group;
     PG_VEC(group) groups;
-    uint32_t *held, *held_by; /* by loop header: halves carried around it; register counted last */
+    uint32_t *held, *held_by;  /* by loop header: halves carried around it; register counted last */
     pg_vec_u32 stack, crossed; /* crossed: live-in blocks */
     uint32_t *through;         /* by block: halves live in all of it */
     int32_t *change;           /* by statement: halves that begin to live before it */
@@ -144,8 +144,7 @@ static bool note_value(walk *w, uint32_t reg, uint32_t first, uint32_t end)
     }
     for (uint32_t i = 0; i < w->n_spans; i++) {
         uint32_t at = w->peaks[i];
-        if (first <= at && at < end &&
-            !pg_vec_push(w->out_arena, &w->values[i], value)) {
+        if (first <= at && at < end && !pg_vec_push(w->out_arena, &w->values[i], value)) {
             return false;
         }
     }
@@ -210,8 +209,7 @@ static void add_held(walk *w, uint32_t reg, bool is_whole)
     bool is_float = pg_ptx_type_infos[type].cls == 'F' || type == PG_PTX_B16;
     for (uint32_t k = l->ordered.reg_at[reg]; is_float && k < l->ordered.reg_at[reg + 1]; k++) {
         const pg_live_ref *r = &l->ordered.refs[l->ordered.by_reg[k]];
-        if ((r->how & PG_LIVE_WRITE) == 0 ||
-            (l->what[l->order[r->at]] & PG_LIVE_FREE) != 0) {
+        if ((r->how & PG_LIVE_WRITE) == 0 || (l->what[l->order[r->at]] & PG_LIVE_FREE) != 0) {
             continue;
         }
         const pg_live_block *b = &l->blocks.at[l->block_of[r->at]];
@@ -384,13 +382,15 @@ static pg_status run_mode(pg_live *l, const job *j, pg_live_mode mode)
         pg_live_peak *o = &j->out[i];
         if (mode == PG_LIVE_EARLY) {
             j->early[i] = peaks[i].live;
-        } else if (peaks[i].at != UINT32_MAX && (o->stmt == UINT32_MAX || peaks[i].live < o->least)) {
+        } else if (peaks[i].at != UINT32_MAX &&
+                   (o->stmt == UINT32_MAX || peaks[i].live < o->least)) {
             is_less[i] = true;
             o->least = peaks[i].live;
             o->stmt = l->order[peaks[i].at];
         }
     }
-    return j->wants_values && mode != PG_LIVE_EARLY ? collect(&w, peaks, is_less, j->out) : pg_arena_status(l->arena);
+    return j->wants_values && mode != PG_LIVE_EARLY ? collect(&w, peaks, is_less, j->out)
+                                                    : pg_arena_status(l->arena);
 }
 
 /* The register counts at which one more warp fits onto a quarter of a multiprocessor. ptxas goes no

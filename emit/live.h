@@ -22,17 +22,17 @@ typedef struct pg_live_value {
 
 /* The point of a span where most is live. Numbers are 32-bit registers of a thread. */
 typedef struct pg_live_peak {
-    uint32_t estimate;     /* of what `ptxas -v` reports; above 255: there are not enough */
-    uint32_t least;        /* live at the peak in the order that keeps least alive */
-    uint32_t held;         /* floats carried around one loop: no order needs fewer */
-    uint32_t stmt;         /* the peak of `least` is before this statement; UINT32_MAX: nothing runs */
+    uint32_t estimate; /* of what `ptxas -v` reports; above 255: there are not enough */
+    uint32_t least;    /* live at the peak in the order that keeps least alive */
+    uint32_t held;     /* floats carried around one loop: no order needs fewer */
+    uint32_t stmt;     /* the peak of `least` is before this statement; UINT32_MAX: nothing runs */
     pg_live_value *values; /* what is live there, if asked for, in order of the registers */
     uint32_t n_values;
 } pg_live_peak;
 
-/* Peaks of n_spans spans of f into out[0 .. n_spans); lists of values live in `arena`. Scratch comes
- * from its allocator. Cost: linear in the body, times the live ranges that cross a block (at most
- * PG_LIVE_MOST), and in body times spans. */
+/* Peaks of n_spans spans of f into out[0 .. n_spans); lists of values live in `arena`. Scratch
+ * comes from its allocator. Cost: linear in the body, times the live ranges that cross a block (at
+ * most PG_LIVE_MOST), and in body times spans. */
 pg_status pg_live_peaks(const pg_ptx_func *f, const pg_live_span *spans, uint32_t n_spans,
                         bool wants_values, pg_arena *arena, pg_live_peak *out);
 

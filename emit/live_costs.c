@@ -26,8 +26,7 @@ static bool is_in_constants(const pg_ptx_opnd *o)
 {
     return o->kind == PG_PTX_O_INT || o->kind == PG_PTX_O_F32 || o->kind == PG_PTX_O_F64 ||
            o->kind == PG_PTX_O_SYM ||
-           (o->kind == PG_PTX_O_SREG &&
-            (o->id == PG_PTX_SREG_NTID || o->id == PG_PTX_SREG_NCTAID));
+           (o->kind == PG_PTX_O_SREG && (o->id == PG_PTX_SREG_NTID || o->id == PG_PTX_SREG_NCTAID));
 }
 
 static bool is_free(const pg_ptx_func *f, const pg_ptx_stmt *s)
@@ -77,11 +76,11 @@ pg_status pg_live_classify(pg_live *l)
 static bool is_uniform_op(const pg_ptx_func *f, const pg_ptx_stmt *s)
 {
     static const char *const words[] = {
-        "mov.",    "cvta",        "add.s",       "add.u",       "sub.s",       "sub.u",
-        "mul.lo.", "mul.wide",    "mul.hi",      "mad.lo.s",    "mad.lo.u",    "shl",
-        "shr",     "and.b",       "or.b",        "xor.b",       "not.b",       "selp.b",
-        "min.s",   "max.s",       "min.u",       "max.u",       "neg.s",       "bfe",
-        "setp",    "and.pred",    "or.pred",     "cvt.s64.s32", "cvt.u64.u32", "cvt.u32.u64",
+        "mov.",    "cvta",        "add.s",   "add.u",       "sub.s",       "sub.u",
+        "mul.lo.", "mul.wide",    "mul.hi",  "mad.lo.s",    "mad.lo.u",    "shl",
+        "shr",     "and.b",       "or.b",    "xor.b",       "not.b",       "selp.b",
+        "min.s",   "max.s",       "min.u",   "max.u",       "neg.s",       "bfe",
+        "setp",    "and.pred",    "or.pred", "cvt.s64.s32", "cvt.u64.u32", "cvt.u32.u64",
         "cvt.s32", "cvt.s64.u32",
     };
     if (s->guard.kind != PG_PTX_O_NONE || s->n_ops == 0 ||
@@ -166,8 +165,8 @@ pg_status pg_live_costs(pg_live *l, pg_live_mode mode)
     for (uint32_t i = 0; i < x->n; i++) {
         const pg_live_ref *r = &x->refs[i];
         if ((r->how & PG_LIVE_WRITE) != 0) {
-            is_made[r->reg] = is_made[r->reg] || is_known[r->reg] ||
-                              (l->what[r->at] & PG_LIVE_FREE) == 0;
+            is_made[r->reg] =
+                is_made[r->reg] || is_known[r->reg] || (l->what[r->at] & PG_LIVE_FREE) == 0;
             is_known[r->reg] = true;
         }
     }

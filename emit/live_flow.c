@@ -133,9 +133,9 @@ static bool find_edges(flow *fl)
         if (leaves(last, &is_end)) {
             for (uint32_t i = 0; i < last->n_ops; i++) {
                 const pg_ptx_opnd *o = &f->pool.at[last->ops + i];
-                bool is_good = o->kind != PG_PTX_O_LABEL || (is_opcode(last, "brx")
-                                                                 ? add_table_edges(fl, b, o->id)
-                                                                 : add_label_edge(fl, b, o->id));
+                bool is_good = o->kind != PG_PTX_O_LABEL ||
+                               (is_opcode(last, "brx") ? add_table_edges(fl, b, o->id)
+                                                       : add_label_edge(fl, b, o->id));
                 if (!is_good) {
                     return false;
                 }
@@ -240,8 +240,7 @@ static bool find_loops(pg_live *l)
 pg_status pg_live_flow(pg_live *l)
 {
     flow fl = {.l = l};
-    if (!make_blocks(l) || !find_edges(&fl) || !reach(&fl) || !turn_edges(&fl) ||
-        !find_loops(l)) {
+    if (!make_blocks(l) || !find_edges(&fl) || !reach(&fl) || !turn_edges(&fl) || !find_loops(l)) {
         return PG_E_NOMEM;
     }
     return PG_OK;

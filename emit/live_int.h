@@ -46,7 +46,7 @@ typedef enum pg_live_mode {
 
 typedef struct pg_live {
     const pg_ptx_func *f;
-    pg_arena *arena; /* scratch */
+    pg_arena *arena;              /* scratch */
     PG_VEC(pg_live_block) blocks; /* in order of the text */
     uint32_t *block_of;           /* by statement */
     uint32_t *succ_at, *succ, *pred_at, *pred;
@@ -58,11 +58,11 @@ typedef struct pg_live {
     uint8_t *halves;       /* by register: what it costs while it is live */
 } pg_live;
 
-pg_status pg_live_flow(pg_live *l);    /* blocks, loops and edges */
-pg_status pg_live_refs(pg_live *l);    /* text */
-pg_status pg_live_reorder(pg_live *l); /* ordered, from text and order */
-pg_status pg_live_classify(pg_live *l); /* what */
-pg_status pg_live_uniform(pg_live *l); /* is_uniform */
+pg_status pg_live_flow(pg_live *l);                     /* blocks, loops and edges */
+pg_status pg_live_refs(pg_live *l);                     /* text */
+pg_status pg_live_reorder(pg_live *l);                  /* ordered, from text and order */
+pg_status pg_live_classify(pg_live *l);                 /* what */
+pg_status pg_live_uniform(pg_live *l);                  /* is_uniform */
 pg_status pg_live_costs(pg_live *l, pg_live_mode mode); /* halves */
 pg_status pg_live_order(pg_live *l, pg_live_mode mode); /* order, ordered */
 

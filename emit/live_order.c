@@ -16,7 +16,7 @@
 typedef struct order {
     pg_live *l;
     pg_live_mode mode;
-    uint32_t *dep_at;                /* by statement: earlier statements of its block */
+    uint32_t *dep_at; /* by statement: earlier statements of its block */
     PG_VEC(uint32_t) deps;
     uint32_t *last_write;            /* by register: statement + 1 */
     uint32_t *readers, *next_reader; /* reads of a register since then: chain of refs + 1 */
@@ -30,7 +30,8 @@ static bool is_a(const order *o, uint32_t s, uint8_t what)
     return (o->l->what[s] & what) != 0;
 }
 
-/* The readers of a register since its last write must come before this one, and so must the write. */
+/* The readers of a register since its last write must come before this one, and so must the write.
+ */
 static bool add_deps(order *o, uint32_t s, const pg_live_ref *r, uint32_t first)
 {
     pg_live *l = o->l;

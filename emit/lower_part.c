@@ -25,10 +25,8 @@ static void emit_partition(pg_lw *c, const pg_inst *part)
     c->b.loc = part->loc;
     uint32_t scope = pg_lw_scope_open(c);
     pg_str name = pg_sym_text(&c->m->ctx->syms, part->sym);
-    pg_ptx_part span = {.name = name,
-                        .first = c->b.f->body.n,
-                        .n_warps = c->n_warps,
-                        .inst = part->id};
+    pg_ptx_part span = {
+        .name = name, .first = c->b.f->body.n, .n_warps = c->n_warps, .inst = part->id};
     pg_ptx_comment(&c->b, "%.*s: warps %u to %u", PG_STR_ARG(name), c->first_warp,
                    c->first_warp + c->n_warps - 1);
     if (!c->is_setmax_done) {

@@ -1,20 +1,21 @@
-/* registers_round.c: the register round: what partitions need, measured on the emitted code, becomes
- * their [regs=...].
+/* registers_round.c: the register round: what partitions need, measured on the emitted code,
+ * becomes their [regs=...].
  *
- * A CTA starts with the same number of registers in every thread; setmaxnreg moves them between warp
- * groups. A partition that needs little gives, those that need most share what is left.
+ * A CTA starts with the same number of registers in every thread; setmaxnreg moves them between
+ * warp groups. A partition that needs little gives, those that need most share what is left.
  *
- * I1  Only kernels in which no partition asks for registers, whose partitions are whole warp groups,
- *     side by side in the kernel's body, and the only ones of the kernel.
- * I2  Numbers are multiples of 8 from 24 on; their sum over the warp groups is at most what the
- *     groups start with: setmaxnreg.inc waits for what others gave, for ever if nobody did.
- * I3  All conditions are tested before the first change. */
+ * I1  Only kernels in which no partition asks for registers, whose partitions are whole warp
+ * groups, side by side in the kernel's body, and the only ones of the kernel. I2  Numbers are
+ * multiples of 8 from 24 on; their sum over the warp groups is at most what the groups start with:
+ * setmaxnreg.inc waits for what others gave, for ever if nobody did. I3  All conditions are tested
+ * before the first change. */
 #include "ir/target.h"
+
 #include "registers.h"
 
 enum { LEAST = 24, MOST = 248, STEP = 8, WARPS_PER_GROUP = 4 };
 
-typedef struct split { /* of one kernel */
+typedef struct split {            /* of one kernel */
     const pg_reg_region *regions; /* the kernel's, the kernel itself first */
     uint32_t n;
     uint32_t share, pool; /* pool: registers of one thread in each warp group, summed */
@@ -48,8 +49,7 @@ static const char *why_not(const split *s)
     const pg_region *body = s->regions[0].kernel->body;
     for (uint32_t i = 1; i < s->n; i++) {
         const pg_inst *p = s->regions[i].part;
-        if (p == NULL || p->parent != body ||
-            (i > 1 && s->regions[i - 1].part->next != p)) {
+        if (p == NULL || p->parent != body || (i > 1 && s->regions[i - 1].part->next != p)) {
             return "they do not stand side by side in the kernel's body";
         }
         if (pg_attr_has(&p->attrs, PG_A_REGS)) {

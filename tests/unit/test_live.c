@@ -72,8 +72,8 @@ Test(live, a_value_lives_from_its_write_to_its_last_read)
     /* %r1 may take the register of %r0 */
     check("mov.u32 %r0, %tid.x;\nadd.s32 %r1, %r0, 1;\nst.shared.b32 [%r1], 5;\nret;\n", 1, 0,
           "%r0 ");
-    check("mov.u32 %r0, %tid.x;\nmul.lo.s32 %r1, %r0, %r0;\nst.shared.b32 [%r1], %r0;\nret;\n", 2, 0,
-          "%r0 %r1 ");
+    check("mov.u32 %r0, %tid.x;\nmul.lo.s32 %r1, %r0, %r0;\nst.shared.b32 [%r1], %r0;\nret;\n", 2,
+          0, "%r0 %r1 ");
 }
 
 Test(live, what_is_never_read_costs_nothing)

@@ -1,4 +1,5 @@
-/* What the driver makes of the measured registers: errors that name tiles, and the register round. */
+/* What the driver makes of the measured registers: errors that name tiles, and the register round.
+ */
 #include <criterion/criterion.h>
 #include <ptxgen.h>
 #include <stdio.h>
@@ -69,16 +70,15 @@ Test(registers, a_tile_that_cannot_fit_is_named)
         int rows, warps;
         bool fits;
     } cases[] = {
-        {128, 4, true},   {256, 4, false},  {256, 8, true},  {256, 16, true},
-        {512, 16, false}, {512, 8, false},  {16, 1, true},   {64, 1, false},
+        {128, 4, true},   {256, 4, false}, {256, 8, true}, {256, 16, true},
+        {512, 16, false}, {512, 8, false}, {16, 1, true},  {64, 1, false},
     };
     ptxgen_ctx *ctx = NULL;
     char text[2048];
     cr_assert_eq(ptxgen_ctx_create(NULL, &ctx), PTXGEN_OK);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         loop_over(text, sizeof text, cases[i].rows, cases[i].warps);
-        ptxgen_result *r =
-            compile(ctx, text, cases[i].fits ? PTXGEN_OK : PTXGEN_E_RESOURCE);
+        ptxgen_result *r = compile(ctx, text, cases[i].fits ? PTXGEN_OK : PTXGEN_E_RESOURCE);
         cr_assert_eq(has_number(r, 3030), !cases[i].fits, "%d rows, %d warps", cases[i].rows,
                      cases[i].warps);
         int held = cases[i].rows * 128 / (32 * cases[i].warps);
@@ -154,13 +154,15 @@ Test(registers, partitions_that_keep_their_share)
     char text[1024];
     cr_assert_eq(ptxgen_ctx_create(NULL, &ctx), PTXGEN_OK);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        (void)snprintf(text, sizeof text,
-                       "ptir 1\nmodule %s\nkernel @k(%%y: ptr<i32> [out, shape=(1)]) [%s] {\n"
-                       "  launch {\n    grid 1\n  }\n  partition @a [%s] {\n    part.sync [id=1]\n  }\n"
-                       "  partition @b [%s] {\n    part.sync [id=2]\n  }\n  return\n}\n",
-                       cases[i].target, cases[i].kernel, cases[i].first, cases[i].second);
+        (void)snprintf(
+            text, sizeof text,
+            "ptir 1\nmodule %s\nkernel @k(%%y: ptr<i32> [out, shape=(1)]) [%s] {\n"
+            "  launch {\n    grid 1\n  }\n  partition @a [%s] {\n    part.sync [id=1]\n  }\n"
+            "  partition @b [%s] {\n    part.sync [id=2]\n  }\n  return\n}\n",
+            cases[i].target, cases[i].kernel, cases[i].first, cases[i].second);
         ptxgen_result *r = compile(ctx, text, PTXGEN_OK);
-        cr_assert_not_null(strstr(explained, cases[i].why), "%s not in %s", cases[i].why, explained);
+        cr_assert_not_null(strstr(explained, cases[i].why), "%s not in %s", cases[i].why,
+                           explained);
         if (strstr(text, "regs=") == NULL) {
             cr_assert_null(strstr(ptxgen_result_ptx(r).ptr, "setmaxnreg"));
         }
