@@ -45,6 +45,7 @@ extern const kernel_row kernel_reduce;
 extern const kernel_row kernel_rmsnorm;
 extern const kernel_row kernel_silu_mul;
 extern const kernel_row kernel_softmax;
+extern const kernel_row kernel_transpose;
 
 /* ---- flat pointwise kernels (pointwise.c) -------------------------------------------------------
  */

@@ -1,9 +1,9 @@
 /* The list of kernels, settings and references. */
 #include "kernels/kernel.h"
 
-static const kernel_row *const rows[] = {&kernel_add,       &kernel_gelu,   &kernel_gemm,
-                                         &kernel_layernorm, &kernel_reduce, &kernel_rmsnorm,
-                                         &kernel_silu_mul,  &kernel_softmax};
+static const kernel_row *const rows[] = {&kernel_add,       &kernel_gelu,    &kernel_gemm,
+                                         &kernel_layernorm, &kernel_reduce,  &kernel_rmsnorm,
+                                         &kernel_silu_mul,  &kernel_softmax, &kernel_transpose};
 
 static size_t text_size(const char *s)
 {
@@ -168,8 +168,9 @@ ptxgen_elem kernel_setting_elem(const kernel_settings *s, const char *name)
     static const struct {
         const char *text;
         ptxgen_elem elem;
-    } elems[] = {
-        {"f16", PTXGEN_F16}, {"bf16", PTXGEN_BF16}, {"f32", PTXGEN_F32}, {"f64", PTXGEN_F64}};
+    } elems[] = {{"f16", PTXGEN_F16}, {"bf16", PTXGEN_BF16}, {"f32", PTXGEN_F32},
+                 {"f64", PTXGEN_F64}, {"i8", PTXGEN_I8},     {"i16", PTXGEN_I16},
+                 {"i32", PTXGEN_I32}, {"i64", PTXGEN_I64}};
     ptxgen_str v = setting_value(s, name);
     for (size_t i = 0; i < sizeof elems / sizeof elems[0]; i++) {
         if (is_text(v, elems[i].text)) {

@@ -3,9 +3,13 @@
  * One walk against program order. Users come before what they use, so when the walk reaches an
  * operation it knows every layout that its result is wanted in:
  *
- *   store, buf.store            want their operands in the author's layout, else in the default
+ *   store, buf.store            want their operands in the author's layout, else in the default;
+ *                               sums of a matrix operation go over to the store's own by a copy
+ *                               where that pays
  *   carried values, if results  have one layout: the author's, else the first that is wanted
- *   elementwise, load, addptr   want their operands in the result's layout
+ *   elementwise, addptr         want their operands in the result's layout
+ *   load                        too; where its own layout and a copy cost less (layouts_access.c),
+ *                               it takes that
  *   broadcast, reshape, ...     want their operand in the layout pulled back from the result's
  *   reduce                      wants its operand where the result follows from it
  *   mma                         its result is a fragment over all warps, which elementwise users
@@ -237,6 +241,19 @@ static void settle(pg_layouts *l, pg_inst *place, const pg_inst *at, pg_val v, p
     }
 }
 
+/* A load that costs less in its own layout, copied into the one that is wanted, takes its own. What
+ * an author wrote stays, also that of its pointers. */
+static bool take_own(pg_layouts *l, const pg_inst *i, pg_enc *e)
+{
+    if (i->op != PG_OP_LOAD || pg_layouts_enc_of(l, i->out[0]).id != 0 ||
+        !pg_layouts_is_tile(l, i->in[0]) || pg_layouts_enc_of(l, i->in[0]).id != 0) {
+        return false;
+    }
+    const pg_enc own = pg_layouts_pays(l, i, *e);
+    *e = own.id != 0 ? own : *e;
+    return own.id != 0;
+}
+
 /* An operation with one tile as its result. */
 static void visit_value(pg_layouts *l, pg_inst *i)
 {
@@ -244,6 +261,7 @@ static void visit_value(pg_layouts *l, pg_inst *i)
     const pg_val v = i->out[0];
     uint32_t n = 1;
     encs[0] = choose(l, i, v);
+    const bool is_own = take_own(l, i, &encs[0]);
     set_enc(l, v, encs[0]);
     for (const pg_demand *d; l->status == PG_OK && (d = other_demand(l, v, encs, n)) != NULL; n++) {
         if (n == MAX_COPIES) {
@@ -251,7 +269,7 @@ static void visit_value(pg_layouts *l, pg_inst *i)
             break;
         }
         encs[n] = d->enc;
-        if (!pg_layouts_can_repeat(l, i) || i->op == PG_OP_MMA || i->op == PG_OP_UMMA) {
+        if (is_own || !pg_layouts_can_repeat(l, i) || i->op == PG_OP_MMA || i->op == PG_OP_UMMA) {
             hand_over(l, v, encs[n], copy_behind(l, i->next, i, v, encs[n]));
             continue;
         }
@@ -317,6 +335,15 @@ static void visit_store(pg_layouts *l, pg_inst *i)
     e = e.id != 0 ? e : anchor_of(l, i->in[value]);
     for (uint32_t j = 0; j < i->n_in && e.id == 0; j++) {
         e = pg_layouts_is_tile(l, i->in[j]) ? anchor_of(l, i->in[j]) : e;
+    }
+    if (i->op == PG_OP_STORE && pg_layouts_is_chosen(l, e)) {
+        const pg_enc own = pg_layouts_pays(l, i, e);
+        if (own.id != 0) { /* the value keeps its layout up to here */
+            const pg_val copy = copy_behind(l, i, i, i->in[value], own);
+            demand(l, pg_val_def(l->k, copy), 0, e);
+            set_in(l, i, value, copy);
+            e = own;
+        }
     }
     if (e.id == 0) {
         e = pg_layouts_default(l, i, pg_val_type(l->k, i->in[value]));

@@ -24,6 +24,7 @@ typedef struct pg_layouts {
     PG_VEC(pg_demand) demands;
     PG_VEC(pg_demand_list) lists;    /* by value id */
     PG_VEC(pg_enc) hints;            /* by value id: an author's encoding that reaches the value */
+    PG_VEC(pg_enc) chosen;           /* accumulators that the pass chose itself */
     PG_VEC(const pg_inst *) reduces; /* every `reduce`, in order of the text */
     uint32_t vec;                    /* elements per thread that memory accesses like: 16 bytes */
     PG_VEC(const pg_inst *) writers; /* operations that write memory */
@@ -67,6 +68,13 @@ pg_enc pg_layouts_spread(pg_layouts *l, const pg_inst *reduce, pg_enc res);
 /* layouts_mma.c: the result of mma, and its operands 0 and 1 for a result in `acc`. */
 pg_enc pg_layouts_accumulator(pg_layouts *l, const pg_inst *mma);
 pg_enc pg_layouts_operand(pg_layouts *l, const pg_inst *mma, uint32_t at, pg_enc acc);
+
+/* Is it an accumulator that the pass chose? Copies at stores leave an author's alone. */
+bool pg_layouts_is_chosen(const pg_layouts *l, pg_enc e);
+
+/* layouts_access.c. Estimates for one warp, in issue slots. Does a load that is wanted in `e`, or a
+ * store of a value in `e`, cost less in a layout of its own and a copy? That layout, or id 0. */
+pg_enc pg_layouts_pays(pg_layouts *l, const pg_inst *i, pg_enc e);
 
 static inline pg_enc pg_layouts_enc_of(const pg_layouts *l, pg_val v)
 {

@@ -80,6 +80,16 @@ static void set_carried_hint(pg_layouts *l, const pg_inst *loop, uint32_t j, pg_
     }
 }
 
+bool pg_layouts_is_chosen(const pg_layouts *l, pg_enc e)
+{
+    for (uint32_t i = 0; i < l->chosen.n; i++) {
+        if (pg_enc_eq(l->chosen.at[i], e)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Elementwise results, and those of regions, take over what reaches their first operand. */
 static void learn_hint(pg_layouts *l, const pg_inst *i)
 {
@@ -96,7 +106,12 @@ static void learn_hint(pg_layouts *l, const pg_inst *i)
     }
     if (i->op == PG_OP_MMA || i->op == PG_OP_UMMA) {
         const pg_enc own = pg_layouts_enc_of(l, i->out[0]);
-        set_hint(l, i->out[0], own.id != 0 ? own : pg_layouts_accumulator(l, i));
+        const pg_enc e = own.id != 0 ? own : pg_layouts_accumulator(l, i);
+        set_hint(l, i->out[0], e);
+        if (own.id == 0 && !pg_layouts_is_chosen(l, e) &&
+            !pg_vec_push(l->env->scratch, &l->chosen, e)) {
+            l->status = PG_E_NOMEM;
+        }
         return;
     }
     if (i->n_out == 0 || !(flags & PG_F_ELEM || i->op == PG_OP_LOAD || i->op == PG_OP_ADDPTR)) {
