@@ -2,10 +2,12 @@
  *
  * Buffers come first, in order of the text, each aligned to its swizzle pattern; buffers whose
  * slots are always viewed by the same values are interleaved slot by slot, so that one product
- * serves all of them. Barriers follow the buffers.
+ * serves all of them. Buffers that are never alive at one time share memory (ir/lifetime.h).
+ * Barriers follow the buffers.
  *
  * I1  Buffers whose homes are different branches of an `if` share their place (ir/smem.h). */
 #include "emit/lower_int.h"
+#include "ir/lifetime.h"
 #include "ir/smem.h"
 
 uint32_t pg_partition_warps(const pg_inst *part)
@@ -61,9 +63,12 @@ typedef struct place { /* a buffer before it has an offset */
     uint32_t align;
     uint64_t views;        /* hash of the slot values of its views, in order; 0: not only viewed */
     const pg_region *home; /* ir/smem.h */
+    uint32_t first, end;   /* bytes of its group, once placed; end 0: not yet */
 } place;
 
 typedef PG_VEC(place) places;
+
+enum { MAX_SHARED = 64 }; /* more buffers lie one after the other: pairs are looked at */
 
 static pg_status measure(const pg_kernel *k, const pg_inst *i, pg_diags *diags, place *out)
 {
@@ -112,7 +117,47 @@ static void note_views(const pg_kernel *k, places *p, const uint32_t *place_of)
     }
 }
 
-static void place_group(places *p, uint32_t first, uint32_t *at, bool *is_placed)
+/* May a group lie over one that was placed? Members of the one have UINT64_MAX as views. */
+static bool may_share(const places *p, const pg_lifetimes *l, const place *other)
+{
+    for (uint32_t j = 0; j < p->n; j++) {
+        const place *b = &p->at[j];
+        if (b->views == UINT64_MAX &&
+            !pg_lifetimes_apart(l, b->obj.inst->out[0], other->obj.inst->out[0])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Does a group of this size fit at `base`: is it apart from all that lie there? */
+static bool fits(const places *p, const pg_lifetimes *l, uint64_t base, uint64_t size)
+{
+    for (uint32_t j = 0; j < p->n; j++) {
+        const place *b = &p->at[j];
+        if (b->end != 0 && base < b->end && base + size > b->first && !may_share(p, l, b)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The first place at which some group begins and this one fits, else behind all of them. */
+static uint64_t find_base(const places *p, const pg_lifetimes *l, uint64_t end, uint64_t size,
+                          uint32_t align)
+{
+    uint64_t best = align_up(end, align);
+    for (uint32_t j = 0; j < p->n && p->n <= MAX_SHARED; j++) {
+        const uint64_t base = align_up(p->at[j].first, align);
+        if (p->at[j].end != 0 && base < best && fits(p, l, base, size)) {
+            best = base;
+        }
+    }
+    return best;
+}
+
+static void place_group(places *p, const pg_lifetimes *l, uint32_t first, uint32_t *at,
+                        bool *is_placed)
 {
     const place group = p->at[first];
     uint64_t stride = 0;
@@ -133,37 +178,42 @@ static void place_group(places *p, uint32_t first, uint32_t *at, bool *is_placed
         b->views = UINT64_MAX; /* of this group */
     }
     stride = align_up(stride, align);
-    uint64_t base = align_up(*at, align);
+    const uint64_t size = stride * group.obj.n_slots;
+    const uint64_t base = find_base(p, l, *at, size, align);
     for (uint32_t j = first; j < p->n; j++) {
         place *b = &p->at[j];
         if (is_placed[j] && b->views == UINT64_MAX) {
             b->views = 0;
             b->obj.offset += (uint32_t)base;
             b->obj.slot_stride = (uint32_t)stride;
+            b->first = (uint32_t)base;
+            b->end = (uint32_t)(base + size);
         }
     }
-    *at = (uint32_t)(base + stride * group.obj.n_slots);
+    *at = base + size > *at ? (uint32_t)(base + size) : *at;
 }
 
-static void place_home(places *p, const pg_region *r, uint32_t *at, bool *is_placed)
+static void place_home(places *p, const pg_lifetimes *l, const pg_region *r, uint32_t *at,
+                       bool *is_placed)
 {
     for (uint32_t j = 0; j < p->n; j++) {
         if (!is_placed[j] && p->at[j].home == r) {
-            place_group(p, j, at, is_placed);
+            place_group(p, l, j, at, is_placed);
         }
     }
 }
 
 /* Buffers at home in this region from *at on, then those of its conditions, branches over each
  * other; *at becomes the end. */
-static void place_region(places *p, const pg_region *r, uint32_t *at, bool *is_placed)
+static void place_region(places *p, const pg_lifetimes *l, const pg_region *r, uint32_t *at,
+                         bool *is_placed)
 {
-    place_home(p, r, at, is_placed);
+    place_home(p, l, r, at, is_placed);
     pg_foreach_inst (i, r) {
         uint32_t end = *at;
         for (uint32_t j = 0; i->op == PG_OP_IF && j < i->n_regions; j++) {
             uint32_t branch = *at;
-            place_region(p, i->regions[j], &branch, is_placed);
+            place_region(p, l, i->regions[j], &branch, is_placed);
             end = branch > end ? branch : end;
         }
         *at = end;
@@ -192,13 +242,15 @@ static pg_status place_buffers(const pg_kernel *k, pg_arena *arena, pg_diags *di
         return PG_OK;
     }
     note_views(k, &p, place_of);
+    pg_lifetimes *lifetimes;
+    PG_TRY(pg_lifetimes_make(k, arena, &lifetimes));
     for (uint32_t j = 0; j < p.n; j++) {
         p.at[j].home = homes[p.at[j].obj.inst->out[0].id];
     }
     if (pg_homes_differ(k, homes)) {
-        place_region(&p, k->body, &out->smem, is_placed);
+        place_region(&p, lifetimes, k->body, &out->smem, is_placed);
     } else {
-        place_home(&p, k->body, &out->smem, is_placed);
+        place_home(&p, lifetimes, k->body, &out->smem, is_placed);
     }
     for (uint32_t j = 0; j < p.n; j++) {
         if (!pg_vec_push(arena, &out->objs, p.at[j].obj)) {

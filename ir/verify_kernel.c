@@ -1,4 +1,5 @@
 /* verify_kernel.c: parameters and their roles, attributes of kernels, and groups of partitions. */
+#include "ir/lifetime.h"
 #include "ir/smem.h"
 #include "ir/target.h"
 #include "ir/verify.h"
@@ -222,7 +223,40 @@ static void check_group(pg_verifier *v, const pg_inst *first)
     }
 }
 
-/* Shared memory of all buffers and barriers. */
+/* Is the buffer never alive together with some other one? */
+static bool may_share(const pg_verifier *v, const pg_lifetimes *l, const pg_inst *buf)
+{
+    for (const pg_inst *i = v->k->body->first; i != NULL; i = i->next) {
+        if (i->op == PG_OP_BUF_NEW && i != buf && pg_lifetimes_apart(l, i->out[0], buf->out[0])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What buffers that may share memory with others need beyond the largest of them. */
+static uint64_t bytes_shared(pg_verifier *v)
+{
+    uint64_t sum = 0, most = 0;
+    pg_lifetimes *l = NULL;
+    if (v->diags->n_errors != v->n_errors_before || /* what follows needs whole IR */
+        pg_lifetimes_make(v->k, &v->scratch, &l) != PG_OK) {
+        return 0;
+    }
+    for (const pg_inst *i = v->k->body->first; i != NULL; i = i->next) {
+        if (i->op == PG_OP_BUF_NEW && may_share(v, l, i)) {
+            const int64_t n = pg_type_n_elems(v->types, pg_val_type(v->k, i->out[0]));
+            const uint64_t bits = pg_elem_infos[pg_val_info(v->k, i->out[0])->elem].bits;
+            const uint64_t bytes = (uint64_t)(n < 0 ? 0 : n) * bits / 8;
+            sum += bytes;
+            most = bytes > most ? bytes : most;
+        }
+    }
+    return sum - most;
+}
+
+/* Shared memory that buffers and barriers take at least. Emission, which places them, has the last
+ * word. */
 static void check_smem(pg_verifier *v)
 {
     const pg_target *target = pg_target_find(pg_sym_text(&v->m->ctx->syms, v->m->target));
@@ -234,7 +268,8 @@ static void check_smem(pg_verifier *v)
     const pg_region **homes =
         last == NULL || target == NULL ? NULL : pg_buffer_homes(v->k, &v->scratch);
     const uint64_t sum = homes == NULL ? 0 : pg_smem_bytes(v->k, homes);
-    if (homes != NULL && sum > target->smem_per_cta) {
+    if (homes != NULL && sum > target->smem_per_cta &&
+        sum > target->smem_per_cta + bytes_shared(v)) {
         pg_verify_error(v, PG_D_SMEM_FULL, last->loc, (unsigned long long)sum, target->smem_per_cta,
                         target->name);
     }

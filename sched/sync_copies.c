@@ -8,7 +8,8 @@
  *
  * I1  Copies that stand together share both barriers.
  * I2  Each copy has a buffer of its own, so that outside of loops nothing has to be waited for
- *     before it is written. In a loop the first barrier is left out where another one stands in
+ *     before it is written; but where a larger one follows others, the first barrier lets them lie
+ *     in the same memory. In a loop the first barrier is left out where another one stands in
  *     the same region: it lies between one turn's loads and the next one's stores. */
 #include "ir/convert.h"
 #include "ir/uses.h"
@@ -53,6 +54,51 @@ static bool needs_turn(const pg_sync *s, const pg_inst *first, uint32_t n_groups
     return pg_sync_in_loop(first) && !has_other;
 }
 
+static bool touches_buffers(const pg_inst *i)
+{
+    bool is_found = i->op == PG_OP_BUF_LOAD || i->op == PG_OP_BUF_STORE || i->op == PG_OP_ASYNC_GET;
+    for (uint32_t r = 0; r < i->n_regions; r++) {
+        const pg_region *body = i->regions[r];
+        for (const pg_inst *j = body->first; j != NULL && !is_found; j = pg_inst_walk(j, body)) {
+            is_found =
+                j->op == PG_OP_BUF_LOAD || j->op == PG_OP_BUF_STORE || j->op == PG_OP_ASYNC_GET;
+        }
+    }
+    return is_found;
+}
+
+/* Outside of loops: is a barrier before the store worth its while? Buffers used before may then lie
+ * in the same memory (ir/lifetime.h). */
+static bool saves_memory(const pg_sync *s, const pg_inst *first, const pg_inst *last)
+{
+    enum { SMALL = 4096 };
+    uint64_t bytes = 0;
+    for (const pg_inst *i = first; i != NULL; i = i == last ? NULL : i->next) {
+        const pg_type type = pg_val_type(s->k, i->in[0]);
+        const pg_type_info *t = pg_type_get(s->types, type);
+        bytes += (uint64_t)pg_type_n_elems(s->types, type) *
+                 (t->is_ptr ? 8 : (pg_elem_infos[t->elem].bits + 7u) / 8);
+    }
+    if (bytes < SMALL || pg_sync_in_loop(first)) {
+        return false;
+    }
+    /* behind the last barrier, or in what runs before it, a buffer is used */
+    for (const pg_inst *i = first; i != NULL;) {
+        if (i->prev == NULL) { /* on to what stands before the condition */
+            i = i->parent->owner;
+            continue;
+        }
+        i = i->prev;
+        if (pg_sync_is_barrier(s, i)) {
+            return false;
+        }
+        if (touches_buffers(i)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Stores of one copy; its load comes behind the barrier, before `end`. */
 static pg_status expand(pg_sync *s, pg_inst *copy, pg_inst *end)
 {
@@ -93,7 +139,7 @@ static pg_status expand_group(pg_sync *s, pg_inst *first, pg_inst *last, uint32_
         s->changed = true;
         return PG_OK;
     }
-    if (needs_turn(s, first, n_groups)) {
+    if (needs_turn(s, first, n_groups) || saves_memory(s, first, last)) {
         PG_TRY(pg_sync_barrier(s, first, first));
     }
     PG_TRY(pg_sync_barrier(s, end, first));
