@@ -149,6 +149,11 @@ static bool is_barrier(const pg_lifetimes *l, const pg_inst *i)
            (i->op == PG_OP_WARP_SYNC && pg_inst_warps(i) == 1 && (is_in_part || !l->has_parts));
 }
 
+static bool is_wait(const pg_inst *i)
+{
+    return i->op == PG_OP_ASYNC_WAIT && pg_attr_int(&i->attrs, PG_A_IN_FLIGHT, 0) == 0;
+}
+
 /* A barrier in R strictly between two places; where `waits`, behind a wait for all async.get. */
 static bool has_barrier(const pg_lifetimes *l, const pg_region *r, uint32_t from, uint32_t to,
                         bool waits)
@@ -167,10 +172,29 @@ static bool has_barrier(const pg_lifetimes *l, const pg_region *r, uint32_t from
     return false;
 }
 
+static bool has_wait(const pg_lifetimes *l, const pg_region *r, uint32_t from, uint32_t to)
+{
+    pg_foreach_inst (i, r) {
+        if (is_wait(i) && l->order[i->id] > from && l->order[i->id] < to) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const pg_inst *part_of(const pg_region *r)
+{
+    const pg_inst *i = r->owner;
+    return i == NULL || i->op == PG_OP_PARTITION ? i : pg_inst_find_parent(i, PG_OP_PARTITION);
+}
+
 /* A barrier before the first use in a region below r that has all uses of the buffer. */
 static bool begins_with_barrier(const pg_lifetimes *l, const pg_region *r, const buffer *b)
 {
     for (const pg_region *own = region_of(l, b, NULL); own != r; own = own->owner->parent) {
+        if (part_of(own) != part_of(r)) {
+            continue; /* its barriers are for fewer threads */
+        }
         if (has_barrier(l, own, l->order[own->owner->id], span_of(l, b, own).first, false)) {
             return true;
         }
@@ -182,8 +206,11 @@ static bool comes_before(const pg_lifetimes *l, const pg_region *r, const buffer
                          const buffer *b)
 {
     const span x = span_of(l, a, r), y = span_of(l, b, r);
-    if (x.last >= y.first || !(has_barrier(l, r, x.last, y.first, a->is_async) ||
-                               (!a->is_async && begins_with_barrier(l, r, b)))) {
+    if (x.last >= y.first) {
+        return false;
+    }
+    if (!has_barrier(l, r, x.last, y.first, a->is_async) &&
+        !((!a->is_async || has_wait(l, r, x.last, y.first)) && begins_with_barrier(l, r, b))) {
         return false;
     }
     bool runs_again = false; /* r has an owner then */

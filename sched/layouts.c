@@ -345,6 +345,9 @@ static void visit_store(pg_layouts *l, pg_inst *i)
             e = own;
         }
     }
+    if (e.id == 0 && i->op == PG_OP_STORE) {
+        e = pg_layouts_better(l, i);
+    }
     if (e.id == 0) {
         e = pg_layouts_default(l, i, pg_val_type(l->k, i->in[value]));
     }

@@ -74,6 +74,7 @@ bool pg_layouts_is_chosen(const pg_layouts *l, pg_enc e);
 
 /* layouts_access.c. Estimates for one warp, in issue slots. Does a load that is wanted in `e`, or a
  * store of a value in `e`, cost less in a layout of its own and a copy? That layout, or id 0. */
+pg_enc pg_layouts_better(pg_layouts *l, const pg_inst *store); /* than the default; or id 0 */
 pg_enc pg_layouts_pays(pg_layouts *l, const pg_inst *i, pg_enc e);
 
 static inline pg_enc pg_layouts_enc_of(const pg_layouts *l, pg_val v)

@@ -449,3 +449,21 @@ pg_enc pg_layouts_pays(pg_layouts *l, const pg_inst *i, pg_enc e)
                        copy);
     return own;
 }
+
+pg_enc pg_layouts_better(pg_layouts *l, const pg_inst *store)
+{
+    uint32_t cost[2] = {0, 0};
+    if (l->reduces.n != 0 || pg_val_info(l->k, store->in[1])->rank < 2) {
+        return (pg_enc){0}; /* the default heeds reductions; rows of one dimension are its case */
+    }
+    const access a = access_of(l, store);
+    const pg_enc own = own_layout(l, store, &a);
+    const pg_enc plain = pg_layouts_peek_default(l, store, pg_val_type(l->k, store->in[1]));
+    if (own.id == 0 || pg_enc_eq(own, plain) || !access_cost(l, store, &a, own, &cost[0]) ||
+        !access_cost(l, store, &a, plain, &cost[1]) || cost[0] + cost[0] / 8 >= cost[1]) {
+        return (pg_enc){0};
+    }
+    pg_layouts_explain(l, store, "%u slots of a warp by default; %u in #%s", cost[1], cost[0],
+                       pg_layouts_enc_text(l, own).ptr);
+    return own;
+}

@@ -10,6 +10,8 @@
  * I3  Barriers and waits stand where the stage scheduler puts them (stages.h). */
 #include "sched/pipeline.h"
 
+#include "ir/convert.h"
+
 void pg_pipe_explain(pg_pipe *p, const pg_inst *at, const char *format, ...)
 {
     if (!pg_pass_explains(p->env, "pipeline")) {
@@ -55,7 +57,7 @@ bool pg_pipe_in_loop(const pg_inst *i)
 }
 
 /* Row-major; 16-byte chunks of a row permuted, or 16 bytes behind each row. */
-static pg_enc buffer_encoding(pg_pipe *p, const pg_type_info *tile)
+static pg_enc rows_encoding(pg_pipe *p, const pg_type_info *tile)
 {
     pg_enc_info e = {.kind = PG_ENC_SMEM, .rank = tile->rank};
     for (uint32_t d = 0; d < tile->rank; d++) {
@@ -72,6 +74,80 @@ static pg_enc buffer_encoding(pg_pipe *p, const pg_type_info *tile)
     return pg_enc_intern(p->types, &e);
 }
 
+/* Wavefronts that the copies of one load into a buffer of this encoding, and its reads by `copy`,
+ * take beyond the least. */
+static bool conflicts_of(pg_pipe *p, const pg_inst *load, const pg_inst *copy, pg_enc enc,
+                         uint32_t *extra, uint32_t *width)
+{
+    pg_layout from, to, mem;
+    pg_bank_access access;
+    pg_bank_use use;
+    pg_bank_move move;
+    const pg_type_info *t = pg_val_info(p->k, load->out[0]);
+    const uint32_t bits = pg_elem_infos[t->elem].bits, n_warps = pg_inst_warps(load);
+    pg_type_info buf = {.kind = PG_TY_BUF, .elem = t->elem, .space = PG_SPACE_SMEM, .enc = enc};
+    buf.rank = t->rank;
+    for (uint32_t d = 0; d < t->rank; d++) {
+        buf.dims[d] = t->dims[d];
+    }
+    if (pg_layout_of_tile(p->types, pg_val_type(p->k, load->out[0]), n_warps, &from) != 0 ||
+        pg_layout_of_tile(p->types, pg_val_type(p->k, copy->out[0]), n_warps, &to) != 0 ||
+        pg_layout_of_buf(p->types, pg_type_intern(p->types, &buf), &mem) != 0 ||
+        pg_layout_common_access(&from, &mem, bits, 16, &access) != 0 ||
+        pg_layout_banks(&from, &mem, bits, &access, &use) != 0 ||
+        pg_bank_move_choose(&to, &mem, bits, false, pg_convert_flags(p->k->module->sm), &move) !=
+            0) {
+        return false;
+    }
+    *extra = use.n_wavefronts - use.n_phases + move.banks.n_wavefronts - move.banks.n_phases;
+    *width = access.n_log2;
+    return true;
+}
+
+/* The copy that reads what was loaded, if there is one only. */
+static const pg_inst *only_copy(pg_pipe *p, const pg_inst *load)
+{
+    const pg_inst *found = NULL;
+    pg_foreach_inst (i, load->parent) {
+        if (i->op == PG_OP_COPY && pg_val_eq(i->in[0], load->out[0])) {
+            if (found != NULL &&
+                !pg_type_eq(pg_val_type(p->k, found->out[0]), pg_val_type(p->k, i->out[0]))) {
+                return NULL;
+            }
+            found = i;
+        }
+    }
+    return found;
+}
+
+/* Rows, unless these have conflicts and the search (ir/convert.h) finds a layout with fewer that
+ * takes pieces as wide from the asynchronous copies. */
+static pg_enc buffer_encoding(pg_pipe *p, const pg_inst *load, const pg_type_info *tile)
+{
+    const pg_enc rows = rows_encoding(p, tile);
+    const pg_inst *copy = load->op == PG_OP_LOAD ? only_copy(p, load) : NULL;
+    uint32_t extra[2] = {0, 0}, width[2] = {0, 0};
+    pg_layout from, to;
+    pg_convert_plan plan;
+    pg_enc found;
+    if (copy == NULL || !conflicts_of(p, load, copy, rows, &extra[0], &width[0]) || extra[0] == 0) {
+        return rows;
+    }
+    const uint32_t flags = pg_convert_flags(p->k->module->sm) | PG_CONVERT_NO_SHUFFLE;
+    const uint32_t n_warps = pg_inst_warps(load), bits = pg_elem_infos[tile->elem].bits;
+    if (pg_layout_of_tile(p->types, pg_val_type(p->k, load->out[0]), n_warps, &from) != 0 ||
+        pg_layout_of_tile(p->types, pg_val_type(p->k, copy->out[0]), n_warps, &to) != 0 ||
+        pg_convert_plan_make(&from, &to, bits, flags & ~(uint32_t)PG_CONVERT_STMATRIX, &plan) !=
+            0 ||
+        plan.kind != PG_CONVERT_SHARED ||
+        pg_enc_of_memory(p->types, &plan.mem, bits, &found) != 0 ||
+        !conflicts_of(p, load, copy, found, &extra[1], &width[1]) || extra[1] >= extra[0] ||
+        width[1] < width[0]) {
+        return rows;
+    }
+    return found;
+}
+
 pg_val pg_pipe_buffer(pg_pipe *p, const pg_inst *from, pg_type tile, uint32_t slots)
 {
     const pg_type_info *t = pg_type_get(p->types, tile);
@@ -82,7 +158,7 @@ pg_val pg_pipe_buffer(pg_pipe *p, const pg_inst *from, pg_type tile, uint32_t sl
     for (uint32_t d = 0; d < t->rank; d++) {
         info.dims[info.rank++] = t->dims[d];
     }
-    info.enc = buffer_encoding(p, t);
+    info.enc = buffer_encoding(p, from, t);
     const pg_type type = pg_type_intern(p->types, &info);
     if (type.id == 0 || pg_module_enc_name(p->k->module, info.enc, "smem").id == 0) {
         p->status = PG_E_NOMEM;

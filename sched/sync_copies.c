@@ -6,13 +6,12 @@
  *                             cta.sync
  *                             %b = buf.load %m
  *
- * I1  Copies that stand together share both barriers.
+ * I1  Copies that stand together, and of which none takes what another gives, share both barriers.
  * I2  Each copy has a buffer of its own, so that outside of loops nothing has to be waited for
  *     before it is written; but where a larger one follows others, the first barrier lets them lie
  *     in the same memory. In a loop the first barrier is left out where another one stands in
  *     the same region: it lies between one turn's loads and the next one's stores. */
 #include "ir/convert.h"
-#include "ir/uses.h"
 #include "sched/sync.h"
 
 static bool needs_memory(const pg_sync *s, const pg_inst *i, pg_convert_plan *plan)
@@ -23,20 +22,35 @@ static bool needs_memory(const pg_sync *s, const pg_inst *i, pg_convert_plan *pl
            plan->kind == PG_CONVERT_SHARED;
 }
 
-/* The operation of region r that is, or holds, the first use of v; NULL if there is none. */
-static pg_inst *first_user(const pg_uses *uses, pg_val v, const pg_region *r)
+static bool takes(const pg_inst *i, pg_val v)
 {
-    pg_inst *first = NULL;
-    pg_foreach_use (use, uses, v) {
-        pg_inst *i = use->inst;
-        while (i != NULL && i->parent != r) {
-            i = i->parent->owner;
-        }
-        if (i != NULL && first == NULL) {
-            first = i; /* uses come in text order */
+    for (uint32_t j = 0; j < i->n_in; j++) {
+        if (pg_val_eq(i->in[j], v)) {
+            return true;
         }
     }
-    return first;
+    return false;
+}
+
+/* The operation behind the copy that is, or holds, the first use of what it gives. Looked up each
+ * time: copies move and are replaced on the way. */
+static pg_inst *first_user(const pg_inst *copy)
+{
+    const pg_val v = copy->out[0];
+    for (pg_inst *i = copy->next; i != NULL; i = i->next) {
+        if (takes(i, v)) {
+            return i;
+        }
+        for (uint32_t r = 0; r < i->n_regions; r++) {
+            const pg_region *body = i->regions[r];
+            for (const pg_inst *in = body->first; in != NULL; in = pg_inst_walk(in, body)) {
+                if (takes(in, v)) {
+                    return i;
+                }
+            }
+        }
+    }
+    return NULL;
 }
 
 static pg_status refuse(pg_sync *s, const pg_inst *i, pg_layout_error why)
@@ -85,7 +99,8 @@ static bool saves_memory(const pg_sync *s, const pg_inst *first, const pg_inst *
     /* behind the last barrier, or in what runs before it, a buffer is used */
     for (const pg_inst *i = first; i != NULL;) {
         if (i->prev == NULL) { /* on to what stands before the condition */
-            i = i->parent->owner;
+            const pg_inst *owner = i->parent->owner;
+            i = owner != NULL && owner->op == PG_OP_IF ? owner : NULL;
             continue;
         }
         i = i->prev;
@@ -130,15 +145,7 @@ static pg_status expand(pg_sync *s, pg_inst *copy, pg_inst *end)
 /* Copies first .. last, which stand next to each other. */
 static pg_status expand_group(pg_sync *s, pg_inst *first, pg_inst *last, uint32_t n_groups)
 {
-    pg_inst *end = last->next;
-    if (end == NULL) { /* nobody behind them: dead */
-        for (pg_inst *i = first, *next; i != NULL; i = next) {
-            next = i->next;
-            pg_inst_remove(i);
-        }
-        s->changed = true;
-        return PG_OK;
-    }
+    pg_inst *end = last->next; /* gather has removed copies that nothing follows */
     if (needs_turn(s, first, n_groups) || saves_memory(s, first, last)) {
         PG_TRY(pg_sync_barrier(s, first, first));
     }
@@ -153,25 +160,43 @@ static pg_status expand_group(pg_sync *s, pg_inst *first, pg_inst *last, uint32_
     }
 }
 
-/* The last of the copies from i on that stand together. */
+/* Does the copy take what one of first .. last gives? */
+static bool follows(const pg_inst *copy, const pg_inst *first, const pg_inst *last)
+{
+    for (const pg_inst *i = first;; i = i->next) {
+        if (pg_val_eq(copy->in[0], i->out[0])) {
+            return true;
+        }
+        if (i == last) {
+            return false;
+        }
+    }
+}
+
+/* The last of the copies from i on that stand together and do not depend on each other. */
 static pg_inst *end_of_group(const pg_sync *s, pg_inst *i)
 {
     pg_convert_plan plan;
-    while (needs_memory(s, i->next, &plan)) {
+    const pg_inst *first = i;
+    while (needs_memory(s, i->next, &plan) && !follows(i->next, first, i)) {
         i = i->next;
     }
     return i;
 }
 
-/* Copies for one user move together; the number of groups. */
-static uint32_t gather(pg_sync *s, const pg_uses *uses, pg_region *r)
+/* Copies for one user move together, and what nobody can use goes; the number of groups. */
+static uint32_t gather(pg_sync *s, pg_region *r)
 {
     pg_convert_plan plan;
     uint32_t n = 0;
+    while (needs_memory(s, r->last, &plan)) {
+        pg_inst_remove(r->last);
+        s->changed = true;
+    }
     for (pg_inst *i = r->last, *prev; i != NULL; i = prev) {
         prev = i->prev;
         if (needs_memory(s, i, &plan)) {
-            pg_inst *user = first_user(uses, i->out[0], r);
+            pg_inst *user = first_user(i);
             if (user != NULL && user != i->next) {
                 pg_inst_move_before(i, user);
                 s->changed = true;
@@ -187,15 +212,15 @@ static uint32_t gather(pg_sync *s, const pg_uses *uses, pg_region *r)
     return n;
 }
 
-static pg_status visit(pg_sync *s, const pg_uses *uses, pg_region *r)
+static pg_status visit(pg_sync *s, pg_region *r)
 {
     pg_convert_plan plan;
     pg_foreach_inst (i, r) {
         for (uint32_t j = 0; j < i->n_regions; j++) {
-            PG_TRY(visit(s, uses, i->regions[j]));
+            PG_TRY(visit(s, i->regions[j]));
         }
     }
-    const uint32_t n_groups = gather(s, uses, r);
+    const uint32_t n_groups = gather(s, r);
     for (pg_inst *i = r->first, *next; i != NULL && n_groups > 0; i = next) {
         next = i->next;
         if (needs_memory(s, i, &plan)) {
@@ -209,7 +234,6 @@ static pg_status visit(pg_sync *s, const pg_uses *uses, pg_region *r)
 
 pg_status pg_sync_copies(pg_sync *s)
 {
-    pg_uses uses = {0};
     bool is_needed = false;
     for (const pg_inst *i = s->k->body->first; i != NULL; i = pg_inst_walk(i, s->k->body)) {
         is_needed = is_needed || i->op == PG_OP_COPY;
@@ -217,6 +241,5 @@ pg_status pg_sync_copies(pg_sync *s)
     if (!is_needed) {
         return PG_OK;
     }
-    PG_TRY(pg_uses_get(&uses, s->k, s->env->scratch));
-    return visit(s, &uses, s->k->body);
+    return visit(s, s->k->body);
 }

@@ -56,6 +56,22 @@ def kernels_on_rows_are_right(c):
                   f"--set=dtype={dtype}", "--verify", "--device=cpu", "--seeds=2", want=0)
 
 
+def transpose_is_right(c):
+    for dtype, div in (("f16", 1), ("f16", 8), ("bf16", 2), ("f32", 4), ("f64", 2), ("i8", 16),
+                       ("i16", 8), ("i32", 1), ("i64", 2)):
+        more = ((1, 1), (65, 129)) if div == 1 else ()
+        for m, n in ((0, 16), (16, 16), (144, 80), (48, 208)) + more:
+            r = c.run("run", "transpose", "--arg", f"m={m}", "--arg", f"n={n}",
+                      f"--set=dtype={dtype}", f"--set=div={div}", "--verify", "--races",
+                      "--device=cpu", want=0)
+            assert m * n == 0 or f"y: {m * n} elements right; largest error 0" in r.out, r.out
+    # Each sector once, both ways: nothing is read or written twice.
+    r = c.run("run", "transpose", "--arg=m=144", "--arg=n=80", "--set=div=8", "--stats",
+              "--device=cpu", want=0)
+    assert f" {2 * 144 * 80 * 2 // 32} sectors" in r.err, r.err
+    assert " 0 by bank conflicts" in r.err, r.err
+
+
 def library_kernels_broadcast(c):
     c.run("run", "add", "--set=rank=4", "--arg", "n=5", "--arg", "m=3", "--arg=l=2", "--arg=k=4",
           "--arg=bm=1", "--arg=ak=1", "--verify", want=0)
@@ -194,8 +210,8 @@ def timed(c):
 
 if __name__ == "__main__":
     harness.main([
-        library_kernels_are_right, kernels_on_rows_are_right, library_kernels_broadcast,
-        arrays_come_and_go, wrong_arrays, all_outputs_or_none,
+        library_kernels_are_right, kernels_on_rows_are_right, transpose_is_right,
+        library_kernels_broadcast, arrays_come_and_go, wrong_arrays, all_outputs_or_none,
         a_wrong_kernel_is_4, manifest_is_json, ptx_is_accepted_by_our_checker,
         arch_overrides_the_module, cubins, no_ptxas_is_3, starts_fast,
     ])

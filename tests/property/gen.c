@@ -520,6 +520,32 @@ static void make_shape_op(gen *g)
     (void)end_def(g, v, elem, shape_ops[row].to);
 }
 
+/* Into an encoding of the author's and back: threads and warps hold other elements in between. */
+static void make_copy(gen *g)
+{
+    static const uint8_t choice[] = {S64, S8X16, S16X8, S128, S8X4};
+    const uint32_t shape = choice[below(g, 5)];
+    const gen_val x = pick(g, random_elem(g, below(g, 2) != 0), shape);
+    const uint32_t kind = below(g, 2) + (shapes[shape].rank == 2 ? 2 : 0);
+    const gen_val there = begin_def(g);
+    pg_putf(g->out, "copy %%v%u : tile<%s%s, #e%u>\n", x.name, shapes[shape].dims,
+            pg_elem_infos[x.elem].text, kind);
+    const gen_val back = begin_def(g);
+    pg_putf(g->out, "copy %%v%u", there.name);
+    (void)end_def(g, back, x.elem, shape);
+}
+
+/* Encodings for make_copy, of rank 1 and 2. */
+static void put_encodings(gen *g, uint32_t warps)
+{
+    pg_putf(g->out, "enc #e0 = blocked [order=(0), regs=(2), lanes=(32), warps=(%u)]\n", warps);
+    pg_putf(g->out, "enc #e1 = blocked [order=(0), regs=(8), lanes=(32), warps=(%u)]\n", warps);
+    pg_putf(g->out, "enc #e2 = blocked [order=(0, 1), regs=(4, 1), lanes=(2, 16), warps=(1, %u)]\n",
+            warps);
+    pg_putf(g->out, "enc #e3 = blocked [order=(1, 0), regs=(1, 2), lanes=(8, 4), warps=(%u, 1)]\n",
+            warps);
+}
+
 /* Along any dimension. Neither passes nor machines keep the order of sums: those of floats are of
  * small integers. */
 static void make_reduce(gen *g)
@@ -729,6 +755,8 @@ static void make_block(gen *g, int32_t n)
             make_table_op(g);
         } else if (dice < 58) {
             make_reduce(g);
+        } else if (dice < 61) {
+            make_copy(g);
         } else if (dice < 72) {
             make_shape_op(g);
         } else if (dice < 82) {
@@ -757,14 +785,17 @@ void pg_gen_program(pg_strbuf *out, const pg_gen_options *options)
     g->opt = options;
     g->state = options->seed * 0x2545f4914f6cdd1dull + 1;
     g->left = (int32_t)options->n_ops;
-    pg_put(out, "ptir 1\nmodule sm_80\n\nkernel @p(");
+    const uint32_t warps = 1u << below(g, 3);
+    pg_put(out, "ptir 1\nmodule sm_80\n");
+    put_encodings(g, warps);
+    pg_put(out, "\nkernel @p(");
     for (uint32_t e = 0; e < PG_GEN_N_ELEMS; e++) {
         const char *t = pg_elem_infos[pg_gen_elems[e]].text;
         pg_putf(out, "%%x_%s: ptr<%s> [in, shape=(%d), align=16, noalias], ", t, t, PG_GEN_IN_N);
         pg_putf(out, "%%y_%s: ptr<%s> [inout, shape=(%d), align=16, noalias], ", t, t,
                 PG_GEN_OUT_N);
     }
-    pg_putf(out, "%%s: i32) [warps=%u] {\n  launch {\n    grid 1\n  }\n", 1u << below(g, 3));
+    pg_putf(out, "%%s: i32) [warps=%u] {\n  launch {\n    grid 1\n  }\n", warps);
     gen_val v = begin_def(g);
     pg_put(out, "and %s, 7");
     (void)end_def(g, v, PG_I32, SCALAR);

@@ -137,8 +137,8 @@ static char *read_file(const char *path, size_t *size)
 
 int main(int argc, char **argv)
 {
-    static const char *const library_kernels[] = {"add",    "gelu",     "gemm",
-                                                  "reduce", "silu_mul", "softmax"};
+    static const char *const library_kernels[] = {"add",      "gelu",    "gemm",     "reduce",
+                                                  "silu_mul", "softmax", "transpose"};
     uint32_t tally[2] = {0};
     for (int i = 1; i < argc; i++) {
         subject s = {.name = argv[i]};
