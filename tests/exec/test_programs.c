@@ -83,7 +83,8 @@ int main(int argc, char **argv)
             continue;
         }
         for (uint32_t k = 0; k < 2; k++) {
-            n[try_program(&programs[i], k == 0 ? "layouts" : "simplify,layouts", argc > 1)]++;
+            n[try_program(&programs[i], k == 0 ? "layouts,sync" : "simplify,layouts,sync",
+                          argc > 1)]++;
         }
     }
     printf("%u passed, %u failed, %u skipped\n", n[BOTH_AGREE], n[BOTH_DIFFER], n[BOTH_SKIPPED]);
