@@ -9,6 +9,8 @@
  *     by min and max, which give the number.
  * I2  Powers of two of results are multiplied in two halves, so that what is denormal is rounded
  *     once and what is too large becomes infinite.
+ * I3  No call has two arguments that emit: C leaves their order open, and the text would depend on
+ *     the compiler.
  *
  * The coefficients are minimax polynomials of our own (tools/fit/fit_f64.py derives and prints
  * them, highest power first). */
@@ -126,7 +128,8 @@ static pg_ptx_opnd scaled(pg_lw *c, pg_ptx_opnd y, pg_ptx_opnd k)
 {
     pg_ptx_opnd half = pg_lw_opnd2(c, "shr.s32", PG_PTX_B32, k, pg_ptx_int(1));
     pg_ptx_opnd rest = pg_lw_opnd2(c, "sub.s32", PG_PTX_B32, k, half);
-    return mul(c, mul(c, y, power_of_two(c, half)), power_of_two(c, rest));
+    y = mul(c, y, power_of_two(c, half));
+    return mul(c, y, power_of_two(c, rest));
 }
 
 /* ---- the functions ----------------------------------------------------------------------------
@@ -139,7 +142,8 @@ static pg_ptx_opnd expm1_reduced(pg_lw *c, pg_ptx_opnd x, pg_ptx_opnd *k)
     pg_ptx_opnd r = fma64(c, turns, minus(ln2_hi), x); /* exact: k has at most 11 bits */
     r = fma64(c, turns, minus(ln2_lo), r);
     *k = pg_lw_opnd1(c, "cvt.rni.s32.f64", PG_PTX_B32, turns);
-    return fma64(c, mul(c, r, r), HORNER(c, r, expm1_tail), r);
+    pg_ptx_opnd tail = HORNER(c, r, expm1_tail);
+    return fma64(c, mul(c, r, r), tail, r);
 }
 
 static pg_ptx_opnd exp_f64(pg_lw *c, pg_ptx_opnd x)
@@ -177,10 +181,12 @@ static pg_ptx_opnd log2_f64(pg_lw *c, pg_ptx_opnd x)
     e = pg_lw_opnd2(c, "shr.s64", PG_PTX_B64, e, pg_ptx_int(52));
     pg_ptx_opnd high = pg_lw_opnd2(c, "shl.b64", PG_PTX_B64, e, pg_ptx_int(52));
     pg_ptx_opnd m = op1(c, "mov.b64", pg_lw_opnd2(c, "sub.s64", PG_PTX_B64, bits, high));
-    pg_ptx_opnd s = op2(c, "div.rn.f64", add(c, m, num(-1.0)), add(c, m, num(1.0)));
+    pg_ptx_opnd below = add(c, m, num(-1.0)), above = add(c, m, num(1.0));
+    pg_ptx_opnd s = op2(c, "div.rn.f64", below, above);
     pg_ptx_opnd z = mul(c, s, s);
     pg_ptx_opnd tail = mul(c, s, pg_ptx_f64(two_log2_e_lo));
-    tail = fma64(c, mul(c, s, z), HORNER(c, z, log2_tail), tail);
+    pg_ptx_opnd sum = HORNER(c, z, log2_tail);
+    tail = fma64(c, mul(c, s, z), sum, tail);
     pg_ptx_opnd part = fma64(c, s, pg_ptx_f64(two_log2_e_hi), tail);
     pg_ptx_opnd out = add(c, add(c, op1(c, "cvt.rn.f64.s64", e), denormal), part);
     out = if_is(c, "setp.eq.f64", x, pg_ptx_f64(infinity), x, out);
@@ -208,7 +214,8 @@ static pg_ptx_opnd erf_f64(pg_lw *c, pg_ptx_opnd x)
     pg_ptx_opnd small = fma64(c, HORNER(c, mul(c, x, x), erf_tail), x, x);
     pg_ptx_opnd t = add(c, at_most(c, size, 6.0), num(-1.0));
     pg_ptx_opnd rest = exp2_reduced(c, HORNER(c, t, erfc_log), &k);
-    pg_ptx_opnd large = fma64(c, op1(c, "neg.f64", rest), power_of_two(c, k), num(1.0));
+    pg_ptx_opnd power = power_of_two(c, k);
+    pg_ptx_opnd large = fma64(c, op1(c, "neg.f64", rest), power, num(1.0));
     large = op2(c, "copysign.f64", x, large);
     return if_is(c, "setp.gt.f64", size, num(1.0), large, small);
 }
