@@ -32,8 +32,21 @@ static void keep(pg_diags *d, const pg_diag *diag)
     d->at[d->n++] = *diag;
 }
 
-/* Formats one and keeps it. */
-static void add(pg_diags *d, pg_diag diag, va_list args)
+/* Is the same said of the same place? One line of the author's may have become many. */
+static bool is_said(const pg_diags *d, const pg_diag *diag)
+{
+    for (uint32_t i = 0; i < d->n && diag->loc.line != 0; i++) {
+        const pg_diag *other = &d->at[i];
+        if (other->id == diag->id && other->loc.line == diag->loc.line &&
+            other->loc.column == diag->loc.column && pg_str_eq(other->message, diag->message)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Formats one and keeps it; false if it was there already. */
+static bool add(pg_diags *d, pg_diag diag, va_list args)
 {
     const pg_diag_info *info = &pg_diag_infos[diag.id];
     pg_strbuf text;
@@ -45,22 +58,27 @@ static void add(pg_diags *d, pg_diag diag, va_list args)
         d->arena->is_oom = true; /* a message cut short is worth no more than none */
     }
     pg_strbuf_fini(&text);
+    if (is_said(d, &diag)) {
+        return false;
+    }
     keep(d, &diag);
+    return true;
 }
 
 pg_status pg_diag_addv(pg_diags *d, pg_diag_id id, pg_loc loc, va_list args)
 {
     const pg_diag_info *info = &pg_diag_infos[id];
     pg_diag diag = {.id = id, .severity = (pg_severity)info->severity, .loc = loc};
+    bool is_new = true;
     if (pg_diags_is_full(d, diag.severity)) {
         d->n_dropped++;
     } else {
-        add(d, diag, args);
+        is_new = add(d, diag, args);
     }
     if (diag.severity != PG_SEV_ERROR) {
         return PG_OK;
     }
-    d->n_errors++;
+    d->n_errors += is_new;
     if (d->status == PG_OK) {
         d->status = (pg_status)info->status;
     }

@@ -3,8 +3,7 @@
 
 #include "cli.h"
 
-/* PTX begins with .version; what has another name than .ptx or .ptir is looked at. */
-static bool is_ptx(const char *path, pg_str text)
+bool cli_is_ptx(const char *path, pg_str text)
 {
     size_t len = strlen(path);
     if (len > 4 && strcmp(path + len - 4, ".ptx") == 0) {
@@ -44,7 +43,7 @@ run_exit cli_check(cli *c)
     if (status == RUN_OK) {
         const ptxgen_str input = {text.ptr, text.len};
         options.emit = PTXGEN_EMIT_NONE;
-        status = cli_exit_of(is_ptx(c->operand, text) ? ptxgen_check_ptx(ctx, input, &r)
+        status = cli_exit_of(cli_is_ptx(c->operand, text) ? ptxgen_check_ptx(ctx, input, &r)
                                                       : ptxgen_compile(ctx, input, &options, &r));
         cli_print_diags(c, strcmp(c->operand, "-") == 0 ? "<stdin>" : c->operand, text.ptr, r);
     }

@@ -298,8 +298,11 @@ run_exit cli_compile_file(cli *c, ptxgen_ctx *ctx, const ptxgen_options *options
     if (read != RUN_OK) {
         return read;
     }
-    ptxgen_status status = ptxgen_compile(ctx, (ptxgen_str){text->ptr, text->len}, options, out);
     const char *file = strcmp(c->operand, "-") == 0 ? "<stdin>" : c->operand;
+    if (cli_is_ptx(c->operand, *text)) {
+        return run_fail(&c->msgs, RUN_INPUT, RUN_MSG_IS_PTX, file);
+    }
+    ptxgen_status status = ptxgen_compile(ctx, (ptxgen_str){text->ptr, text->len}, options, out);
     cli_print_diags(c, file, text->ptr, *out);
     return cli_exit_of(status);
 }

@@ -102,6 +102,15 @@ def wrong_input_is_1_with_places(c):
     assert r.err.startswith("<stdin>:4:"), r.err
 
 
+def ptx_is_no_ir(c):
+    c.write("good.ptir", GOOD)
+    ptx = c.run("compile", "good.ptir", want=0).out
+    c.write("good.ptx", ptx)
+    for args in (["run", "good.ptx"], ["compile", "good.ptx"], ["opt", "good.ptx", "--passes=none"],
+                 ["compile", "-"]):
+        assert "6117" in c.run(*args, stdin=ptx.encode(), want=1).numbers(), args
+
+
 def check_is_silent_when_right(c):
     r = c.run("check", "-", stdin=GOOD.encode(), want=0)
     assert r.out == "" and r.err == ""
@@ -231,7 +240,7 @@ if __name__ == "__main__":
     harness.main([
         no_arguments_show_usage, version, help_of_every_command, wrong_usage_is_2,
         value_may_be_the_next_argument, missing_input_is_1, wrong_input_is_1_with_places,
-        check_is_silent_when_right, ir_comes_back_canonical, output_files_are_whole_or_untouched,
+        ptx_is_no_ir, check_is_silent_when_right, ir_comes_back_canonical, output_files_are_whole_or_untouched,
         closed_output_is_3, color_only_on_a_terminal, hostile_names_do_not_reach_the_terminal,
         explanations_and_times_go_to_stderr, statistics_are_json, kernel_list,
         settings_of_a_file_are_refused, no_gpu_yet_is_3, passes_by_name,

@@ -15,6 +15,23 @@
         cr_assert_str_eq(b.ptr, want_);                   \
     } while (0)
 
+Test(base_text, the_same_of_one_place_is_said_once)
+{
+    pg_arena a;
+    pg_arena_init(&a, pg_alloc_default());
+    pg_diags d;
+    pg_diags_init(&d, &a, pg_alloc_default());
+    for (uint32_t i = 0; i < 6; i++) {
+        cr_assert_eq(pg_diag_add(&d, PG_D_INTERNAL, (pg_loc){3, 7}, "f", i % 2, "w"),
+                     PG_E_INTERNAL);
+        cr_assert_eq(pg_diag_add(&d, PG_D_INTERNAL, (pg_loc){0, 0}, "f", 1, "w"), PG_E_INTERNAL);
+    }
+    cr_assert_eq(d.n, 2 + 6); /* two texts; without a place nothing is taken for the same */
+    cr_assert_eq(d.n_errors, 8);
+    cr_assert_eq(d.n_dropped, 0);
+    pg_arena_fini(&a);
+}
+
 Test(base_text, formats_like_printf)
 {
     pg_strbuf b;
@@ -80,7 +97,8 @@ Test(base_text, the_65th_error_is_counted_not_kept)
     pg_diags d;
     pg_diags_init(&d, &a, pg_alloc_default());
     for (uint32_t i = 0; i < 100; i++) {
-        cr_assert_eq(pg_diag_add(&d, PG_D_NOTE, (pg_loc){1, 1}, "n"), PG_OK);
+        cr_assert_eq(pg_diag_add(&d, PG_D_NOTE, (pg_loc){1, i + 1}, "n"), PG_OK);
+        cr_assert_eq(pg_diag_add(&d, PG_D_NOTE, (pg_loc){1, 1}, "n"), PG_OK); /* said already */
     }
     cr_assert_eq(pg_diags_status(&d), PG_OK);
     for (uint32_t i = 0; i < 100; i++) {
@@ -89,7 +107,8 @@ Test(base_text, the_65th_error_is_counted_not_kept)
     }
     cr_assert_eq(d.n, 2 * PG_MAX_DIAGS);
     cr_assert_eq(d.n_errors, 100);
-    cr_assert_eq(d.n_dropped, 200 - 2 * PG_MAX_DIAGS);
+    /* Where the list is full it is not known what was said. */
+    cr_assert_eq(d.n_dropped, 200 - 2 * PG_MAX_DIAGS + 100 - PG_MAX_DIAGS + 1);
     cr_assert_eq(pg_diags_status(&d), PG_E_INTERNAL);
     pg_diags_sort(&d);
     for (uint32_t i = 1; i < d.n; i++) {
