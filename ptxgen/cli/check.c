@@ -43,8 +43,9 @@ run_exit cli_check(cli *c)
     if (status == RUN_OK) {
         const ptxgen_str input = {text.ptr, text.len};
         options.emit = PTXGEN_EMIT_NONE;
-        status = cli_exit_of(cli_is_ptx(c->operand, text) ? ptxgen_check_ptx(ctx, input, &r)
-                                                      : ptxgen_compile(ctx, input, &options, &r));
+        status =
+            cli_exit_of(cli_is_ptx(c->operand, text) ? ptxgen_check_ptx(ctx, input, &r)
+                                                     : ptxgen_compile(ctx, input, &options, &r));
         cli_print_diags(c, strcmp(c->operand, "-") == 0 ? "<stdin>" : c->operand, text.ptr, r);
     }
     ptxgen_result_destroy(r);
