@@ -2,9 +2,11 @@
 """check_docs.py GEN_DOCS [--write]: the documents made from tables are those in docs/.
 
 GEN_DOCS without arguments prints the names of the documents that it can make, one a line
-(`ops.md`); with a name it prints that document.
+(`ops.md`); with a name it prints that document. In every page, links lead somewhere, and paths and
+identifiers in `code` are those of the project.
 """
 import difflib
+import functools
 import pathlib
 import re
 import subprocess
@@ -32,6 +34,41 @@ def check_links(name):
     return found
 
 
+# The first part of a path that is one of the project's.
+FOLDERS = ("base", "docs", "emit", "examples", "ir", "kernels", "ptxgen", "sched", "tests", "tools")
+PATH = re.compile(rf"(?:{'|'.join(FOLDERS)})/[\w./*-]*")
+
+
+def is_there(name, path):
+    """From the root, from the page's folder, or as `#include` finds it; `*` as a shell has it."""
+    places = [repo.ROOT, (repo.ROOT / name).parent, repo.ROOT / "ptxgen"]
+    return any(any(p.glob(path.rstrip("/"))) for p in places)
+
+
+@functools.lru_cache(maxsize=None)
+def sources():
+    return "\n".join(repo.text(n) for n in repo.files()
+                     if n.endswith((".c", ".h", ".def", ".py", ".build", ".map", ".in", ".txt"))
+                     or n in ("tools/deps", "tools/test"))
+
+
+def check_names(name):
+    """Paths and identifiers in `code` that the project does not have. NAME stands for any name."""
+    found = []
+    for n, line in enumerate(repo.text(name).splitlines(), 1):
+        for code in re.findall(r"`([^`]+)`", line):
+            if PATH.fullmatch(code) and not re.search(r"[A-Z]{4}", code) and not is_there(name, code):
+                found.append(f"{name}:{n}: `{code}` is not there")
+            word = re.fullmatch(r"((?:pg|ptxgen|ptxexec|ptxasm|run|pe)_\w+)(?:\(\))?", code)
+            word = word or re.fullmatch(r"((?:PG|PTXGEN|PTXEXEC|PTXASM)_[A-Z]\w+)", code)
+            # tools/deps makes the names of the tools' variables.
+            is_tool = re.fullmatch(r"PTXGEN_(PTXAS|NVCC|NVDISASM|CUOBJDUMP)", code)
+            if word and not is_tool and not word.group(1).endswith("_NAME") and not re.search(
+                    rf"\b{word.group(1)}\b", sources()):
+                found.append(f"{name}:{n}: `{word.group(1)}` is nowhere in the sources")
+    return found
+
+
 def main():
     results = repo.Results()
     write = "--write" in sys.argv
@@ -53,7 +90,7 @@ def main():
             results.case(diff)
     for name in repo.files():
         if name.endswith(".md") and not write:
-            results.case(check_links(name))
+            results.case(check_links(name) + check_names(name))
     results.finish()
 
 
