@@ -3,28 +3,37 @@
 
 #include "cli.h"
 
-bool cli_is_ptx(const char *path, pg_str text)
+uint32_t cli_ptx_line(pg_str text)
+{
+    uint32_t line = 1;
+    const char *at = text.ptr;
+    for (const char *end; *at != '\0'; at = end) {
+        if (strchr(" \t\r\n", *at) != NULL) {
+            line += *at == '\n';
+            end = at + 1;
+        } else if (at[0] == '/' && at[1] == '/') {
+            end = at + strcspn(at, "\n");
+        } else if (at[0] == '/' && at[1] == '*' && (end = strstr(at + 2, "*/")) != NULL) {
+            for (; at < end; at++) {
+                line += *at == '\n';
+            }
+            end += 2;
+        } else {
+            break;
+        }
+    }
+    return strncmp(at, ".version", strlen(".version")) == 0 ? line : 0;
+}
+
+/* What has another name than .ptx or .ptir is looked at. */
+static bool is_ptx(const char *path, pg_str text)
 {
     size_t len = strlen(path);
     if (len > 4 && strcmp(path + len - 4, ".ptx") == 0) {
         return true;
     }
-    if (len > 5 && strcmp(path + len - 5, ".ptir") == 0) {
-        return false;
-    }
-    const char *at = text.ptr;
-    while (*at != '\0') {
-        at += strspn(at, " \t\r\n");
-        if (at[0] == '/' && at[1] == '/') {
-            at += strcspn(at, "\n");
-        } else if (at[0] == '/' && at[1] == '*') {
-            const char *end = strstr(at + 2, "*/");
-            at = end == NULL ? at + strlen(at) : end + 2;
-        } else {
-            break;
-        }
-    }
-    return strncmp(at, ".version", strlen(".version")) == 0;
+    bool is_ptir = len > 5 && strcmp(path + len - 5, ".ptir") == 0;
+    return !is_ptir && cli_ptx_line(text) != 0;
 }
 
 run_exit cli_check(cli *c)
@@ -43,9 +52,8 @@ run_exit cli_check(cli *c)
     if (status == RUN_OK) {
         const ptxgen_str input = {text.ptr, text.len};
         options.emit = PTXGEN_EMIT_NONE;
-        status =
-            cli_exit_of(cli_is_ptx(c->operand, text) ? ptxgen_check_ptx(ctx, input, &r)
-                                                     : ptxgen_compile(ctx, input, &options, &r));
+        status = cli_exit_of(is_ptx(c->operand, text) ? ptxgen_check_ptx(ctx, input, &r)
+                                                      : ptxgen_compile(ctx, input, &options, &r));
         cli_print_diags(c, strcmp(c->operand, "-") == 0 ? "<stdin>" : c->operand, text.ptr, r);
     }
     ptxgen_result_destroy(r);

@@ -49,8 +49,8 @@ run_exit cli_compile_kernel(cli *c, ptxgen_ctx *ctx, const ptxgen_options *optio
                             ptxgen_result **out);
 run_exit cli_compile_file(cli *c, ptxgen_ctx *ctx, const ptxgen_options *options, pg_str *text,
                           ptxgen_result **out);
-/* check.c: PTX begins with .version; what has another name than .ptx or .ptir is looked at. */
-bool cli_is_ptx(const char *path, pg_str text);
+/* check.c: the line with which the text begins as PTX, `.version`; 0: it does not. */
+uint32_t cli_ptx_line(pg_str text);
 /* assemble.c: PTX to machine code by ptxas. */
 run_exit cli_assemble(cli *c, const char *file, const ptxgen_result *r);
 

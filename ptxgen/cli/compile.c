@@ -299,8 +299,9 @@ run_exit cli_compile_file(cli *c, ptxgen_ctx *ctx, const ptxgen_options *options
         return read;
     }
     const char *file = strcmp(c->operand, "-") == 0 ? "<stdin>" : c->operand;
-    if (cli_is_ptx(c->operand, *text)) {
-        return run_fail(&c->msgs, RUN_INPUT, RUN_MSG_IS_PTX, file);
+    uint32_t ptx_line = cli_ptx_line(*text);
+    if (ptx_line != 0) {
+        return run_fail_at(&c->msgs, RUN_INPUT, RUN_MSG_IS_PTX, file, ptx_line);
     }
     ptxgen_status status = ptxgen_compile(ctx, (ptxgen_str){text->ptr, text->len}, options, out);
     cli_print_diags(c, file, text->ptr, *out);

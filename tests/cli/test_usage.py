@@ -108,7 +108,10 @@ def ptx_is_no_ir(c):
     c.write("good.ptx", ptx)
     for args in (["run", "good.ptx"], ["compile", "good.ptx"], ["opt", "good.ptx", "--passes=none"],
                  ["compile", "-"]):
-        assert "6117" in c.run(*args, stdin=ptx.encode(), want=1).numbers(), args
+        r = c.run(*args, stdin=ptx.encode(), want=1)
+        assert re.match(r"(good\.ptx|<stdin>):1:1: error: PG6117 ", r.err), (args, r.err)
+    c.write("late.ptx", "\n/* a\n b */ // c\n .version 7.0\n")
+    assert c.run("run", "late.ptx", want=1).err.startswith("late.ptx:4:1: error: PG6117 ")
 
 
 def check_is_silent_when_right(c):

@@ -90,7 +90,7 @@ void run_print(const run_msgs *m, const run_note *note)
     }
 }
 
-run_exit run_fail(const run_msgs *m, run_exit exit, int number, const char *file_or_null, ...)
+static const pg_diag_info *info_of(int number)
 {
     const pg_diag_info *info = &pg_diag_infos[PG_D_INTERNAL];
     for (size_t i = 0; i < PG_D_COUNT; i++) {
@@ -98,6 +98,26 @@ run_exit run_fail(const run_msgs *m, run_exit exit, int number, const char *file
             info = &pg_diag_infos[i];
         }
     }
+    return info;
+}
+
+run_exit run_fail_at(const run_msgs *m, run_exit exit, int number, const char *file, uint32_t line)
+{
+    const pg_diag_info *info = info_of(number);
+    const run_note note = {.file = file,
+                           .line = line,
+                           .column = 1,
+                           .severity = "error",
+                           .number = info->number,
+                           .message = info->text,
+                           .help = info->help};
+    run_print(m, &note);
+    return exit;
+}
+
+run_exit run_fail(const run_msgs *m, run_exit exit, int number, const char *file_or_null, ...)
+{
+    const pg_diag_info *info = info_of(number);
     pg_strbuf text;
     va_list args;
     pg_strbuf_init(&text, pg_alloc_default());

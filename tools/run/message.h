@@ -47,5 +47,7 @@ void run_print(const run_msgs *m, const run_note *note);
 uint32_t run_first_column(const char *text, uint32_t line);
 /* Fills the row's format with the arguments and prints it; returns `exit`. */
 run_exit run_fail(const run_msgs *m, run_exit exit, int number, const char *file_or_null, ...);
+/* The same of a line, for a row without arguments. */
+run_exit run_fail_at(const run_msgs *m, run_exit exit, int number, const char *file, uint32_t line);
 
 #endif
