@@ -47,19 +47,12 @@ static ptxgen_status reference(const ptxgen_kernel_run *run, const kernel_settin
     return pointwise_reference(run, s, &shape);
 }
 
-static const ptxgen_kernel_setting settings[] = {
-    {"dtype", "f16", "f16 bf16 f32", "dtype is f16, bf16 or f32: the type of x and y"},
-    {"block", "1024", "2^5..2^14",
-     "block is a power of two from 32 to 16384: elements per program"},
-    {"warps", "4", "2^0..2^4", "warps is 1, 2, 4, 8 or 16: warps per program"},
-};
-static const ptxgen_kernel_scalar scalars[] = {{"n", NULL, "number of elements"}};
 static const ptxgen_kernel_info info = {.name = "gelu",
                                         .doc = "y = gelu(x), tanh form; computed in f32",
-                                        .settings = settings,
-                                        .n_settings = sizeof settings / sizeof settings[0],
-                                        .scalars = scalars,
-                                        .n_scalars = sizeof scalars / sizeof scalars[0],
+                                        .settings = pointwise_settings,
+                                        .n_settings = POINTWISE_N_SETTINGS,
+                                        .scalars = pointwise_scalars,
+                                        .n_scalars = POINTWISE_N_SCALARS,
                                         .error_factor = 1.0,
                                         .input_low = -12.0,
                                         .input_high = 12.0,

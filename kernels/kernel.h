@@ -20,7 +20,6 @@ ptxgen_status kernel_refuse(const kernel_settings *s, const char *why);
 int64_t kernel_setting_int(const kernel_settings *s, const char *name);
 /* Element type of a setting such as dtype=f16. */
 ptxgen_elem kernel_setting_elem(const kernel_settings *s, const char *name);
-
 /* Whether a setting has this word. */
 int kernel_setting_is(const kernel_settings *s, const char *name, const char *word);
 
@@ -51,6 +50,11 @@ extern const kernel_row kernel_transpose;
  */
 
 #define POINTWISE_MAX_IN 3
+
+/* What all of them take. */
+enum { POINTWISE_N_SETTINGS = 3, POINTWISE_N_SCALARS = 1 };
+extern const ptxgen_kernel_setting pointwise_settings[POINTWISE_N_SETTINGS];
+extern const ptxgen_kernel_scalar pointwise_scalars[POINTWISE_N_SCALARS];
 
 /* What a flat kernel computes: f32 tiles in, f32 tile out. */
 typedef struct pointwise {

@@ -96,15 +96,13 @@ static ptxgen_status reference(const ptxgen_kernel_run *run, const kernel_settin
     return status;
 }
 
-static const ptxgen_kernel_setting settings[] = {ROWS_SETTINGS};
-static const ptxgen_kernel_scalar scalars[] = {ROWS_SCALARS};
 static const ptxgen_kernel_info info = {
     .name = "layernorm",
     .doc = "y = (x - mean) / sqrt(variance + 1e-5) * w + b for each row of x; computed in f32",
-    .settings = settings,
-    .n_settings = sizeof settings / sizeof settings[0],
-    .scalars = scalars,
-    .n_scalars = sizeof scalars / sizeof scalars[0],
+    .settings = rows_settings,
+    .n_settings = ROWS_N_SETTINGS,
+    .scalars = rows_scalars,
+    .n_scalars = ROWS_N_SCALARS,
     .error_factor = 1.0,
     .input_low = -4.0,
     .input_high = 4.0,

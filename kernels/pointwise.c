@@ -4,6 +4,14 @@
 
 #include "kernels/kernel.h"
 
+const ptxgen_kernel_setting pointwise_settings[] = {
+    {"dtype", "f16", "f16 bf16 f32", "dtype is f16, bf16 or f32: the type of all arrays"},
+    {"block", "1024", "2^5..2^14",
+     "block is a power of two from 32 to 16384: elements per program"},
+    {"warps", "4", "2^0..2^4", "warps is 1, 2, 4, 8 or 16: warps per program"},
+};
+const ptxgen_kernel_scalar pointwise_scalars[] = {{"n", NULL, "number of elements"}};
+
 ptxgen_value build_const_like(ptxgen_builder *b, ptxgen_value like, double x)
 {
     return ptxgen_const_float(b, ptxgen_value_type(b, like), x);

@@ -1,6 +1,9 @@
 /* Kernels on rows: parameters, blocks, passes over a row. */
 #include "kernels/rows.h"
 
+const ptxgen_kernel_setting rows_settings[] = {ROWS_SETTINGS};
+const ptxgen_kernel_scalar rows_scalars[] = {ROWS_SCALARS};
+
 static const ptxgen_value none = {0};
 
 static ptxgen_value i64_const(rows_kernel *k, int64_t x)

@@ -20,7 +20,10 @@
         "cols", NULL, "elements of a row" \
     }
 
-enum { ROWS_MAX_IN = 3 };
+/* The same as tables, for kernels that take no more. */
+enum { ROWS_MAX_IN = 3, ROWS_N_SETTINGS = 4, ROWS_N_SCALARS = 2 };
+extern const ptxgen_kernel_setting rows_settings[ROWS_N_SETTINGS];
+extern const ptxgen_kernel_scalar rows_scalars[ROWS_N_SCALARS];
 
 /* A kernel under construction. */
 typedef struct rows_kernel {

@@ -8,33 +8,7 @@
 #include <string.h>
 
 #include "kernels/kernels.h"
-
-typedef struct counting {
-    uint64_t n_calls, fail_at; /* fail_at 0: never */
-    int64_t n_live;            /* blocks */
-    int64_t n_bytes;
-} counting;
-
-static void *count_resize(void *user, void *block, size_t old_size, size_t new_size)
-{
-    counting *c = user;
-    if (new_size == 0) {
-        c->n_live -= block != NULL;
-        c->n_bytes -= (int64_t)old_size;
-        free(block);
-        return NULL;
-    }
-    c->n_calls++;
-    if (c->fail_at != 0 && c->n_calls >= c->fail_at) {
-        return NULL;
-    }
-    void *p = realloc(block, new_size);
-    if (p) {
-        c->n_live += block == NULL;
-        c->n_bytes += (int64_t)new_size - (int64_t)old_size;
-    }
-    return p;
-}
+#include "tests/failing.h"
 
 typedef struct subject {
     const char *name;
@@ -80,15 +54,15 @@ static int report(const subject *s, uint64_t k, const char *what, ptxgen_status 
 /* 0: passed; 1: failed. *is_done: no allocation failed any more. */
 static int check_at(const subject *s, uint64_t k, int *is_done)
 {
-    counting c = {.fail_at = k};
-    const ptxgen_allocator alloc = {&c, count_resize};
+    failing c = {.fail_at = k, .fails_on = 1};
+    const ptxgen_allocator alloc = {&c, resize_failing};
     ptxgen_ctx *ctx = NULL;
     ptxgen_str error;
     int failed = 0;
     ptxgen_status st = ptxgen_ctx_create(&alloc, &ctx);
     if (st == PTXGEN_OK) {
         st = compile(ctx, s, &error);
-        *is_done = c.n_calls < k;
+        *is_done = c.n < k;
         if (*is_done ? st != PTXGEN_OK : st != PTXGEN_E_NOMEM && st != PTXGEN_OK) {
             failed = report(s, k, *is_done ? error.ptr : "wrong status", st);
         }
@@ -101,9 +75,9 @@ static int check_at(const subject *s, uint64_t k, int *is_done)
         failed = report(s, k, "wrong status of ptxgen_ctx_create", st);
     }
     ptxgen_ctx_destroy(ctx);
-    if ((c.n_live != 0 || c.n_bytes != 0) && !failed) {
-        (void)fprintf(stderr, "%lld blocks, %lld bytes: ", (long long)c.n_live,
-                      (long long)c.n_bytes);
+    if ((c.live_blocks != 0 || c.live_bytes != 0) && !failed) {
+        (void)fprintf(stderr, "%lld blocks, %lld bytes: ", (long long)c.live_blocks,
+                      (long long)c.live_bytes);
         failed = report(s, k, "leak", st);
     }
     return failed;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kernels/kernels.h"
+#include "tests/failing.h"
 
 static const char good[] =
     "ptir 1\nmodule sm_80\n"
@@ -22,25 +23,6 @@ static const char good[] =
 static ptxgen_str text_of(const char *s)
 {
     return (ptxgen_str){s, strlen(s)};
-}
-
-/* Fails at the fail_at-th request for memory (from 1; 0 never); counts what is live. */
-typedef struct failing {
-    size_t fail_at, n, live_bytes;
-} failing;
-
-static void *resize_failing(void *user, void *block, size_t old_size, size_t new_size)
-{
-    failing *f = user;
-    if (new_size != 0 && ++f->n == f->fail_at) {
-        return NULL;
-    }
-    f->live_bytes += new_size - old_size;
-    if (new_size == 0) {
-        free(block);
-        return NULL;
-    }
-    return realloc(block, new_size);
 }
 
 static void check_compiles(ptxgen_ctx *ctx)

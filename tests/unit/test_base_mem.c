@@ -7,25 +7,7 @@
 #include "base/intern.h"
 #include "base/map.h"
 #include "base/vec.h"
-
-/* Fails at the fail_at-th request for memory (from 1; 0 never); counts what is live. */
-typedef struct failing {
-    size_t fail_at, n, live_bytes;
-} failing;
-
-static void *resize_failing(void *user, void *block, size_t old_size, size_t new_size)
-{
-    failing *f = user;
-    if (new_size != 0 && ++f->n == f->fail_at) {
-        return NULL;
-    }
-    f->live_bytes += new_size - old_size;
-    if (new_size == 0) {
-        free(block);
-        return NULL;
-    }
-    return realloc(block, new_size);
-}
+#include "tests/failing.h"
 
 static pg_alloc failing_alloc(failing *f)
 {

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/failing.h"
+
 #include "interp_world.h"
 
 #define HEAD "ptir 1\nmodule sm_90a\nenc #s = smem [order=(1, 0)]\n"
@@ -370,24 +372,6 @@ Test(interp_hw, matrix_operations_in_every_orientation)
 
 /* ---- memory that runs out
  * ------------------------------------------------------------------------------------- */
-
-typedef struct failing {
-    size_t fail_at, n, live_bytes;
-} failing;
-
-static void *resize_failing(void *user, void *block, size_t old_size, size_t new_size)
-{
-    failing *f = user;
-    if (new_size != 0 && ++f->n == f->fail_at) {
-        return NULL;
-    }
-    f->live_bytes += new_size - old_size;
-    if (new_size == 0) {
-        free(block);
-        return NULL;
-    }
-    return realloc(block, new_size);
-}
 
 Test(interp_hw, every_failing_allocation_is_a_status)
 {

@@ -7,24 +7,7 @@
 
 #include "ir/ir.h"
 #include "ir/uses.h"
-
-typedef struct failing {
-    size_t fail_at, n, live_bytes;
-} failing;
-
-static void *resize_failing(void *user, void *block, size_t old_size, size_t new_size)
-{
-    failing *f = user;
-    if (new_size != 0 && ++f->n == f->fail_at) {
-        return NULL;
-    }
-    f->live_bytes += new_size - old_size;
-    if (new_size == 0) {
-        free(block);
-        return NULL;
-    }
-    return realloc(block, new_size);
-}
+#include "tests/failing.h"
 
 static const char good[] =
     "ptir 1\nmodule sm_90a\nenc #b = blocked [order=(0), regs=(2), lanes=(32), warps=(4)]\n"

@@ -8,31 +8,10 @@
 
 #include "emit/lower.h"
 #include "sched/pass.h"
-
-typedef struct meter { /* an allocator that counts, and fails at one request or from it on */
-    uint64_t n_calls, fail_at, n_live;
-} meter;
-
-static void *meter_resize(void *user, void *block, size_t old_size, size_t new_size)
-{
-    meter *m = user;
-    if (new_size == 0) {
-        m->n_live -= old_size;
-        free(block);
-        return NULL;
-    }
-    if (++m->n_calls == m->fail_at) {
-        return NULL;
-    }
-    void *p = realloc(block, new_size);
-    if (p != NULL) {
-        m->n_live += new_size - old_size;
-    }
-    return p;
-}
+#include "tests/failing.h"
 
 typedef struct world {
-    meter meter;
+    failing meter;
     pg_alloc alloc;
     pg_ctx ctx;
     pg_arena arena;
@@ -43,7 +22,7 @@ typedef struct world {
 static void open_world(world *w, const char *text)
 {
     memset(w, 0, sizeof *w);
-    w->alloc = (pg_alloc){&w->meter, meter_resize};
+    w->alloc = (pg_alloc){&w->meter, resize_failing};
     cr_assert_eq(pg_ctx_init(&w->ctx, w->alloc), PG_OK);
     pg_arena_init(&w->arena, w->alloc);
     pg_diags_init(&w->diags, &w->arena, w->alloc);
@@ -59,7 +38,8 @@ static void close_world(world *w)
     pg_module_destroy(w->module);
     pg_arena_fini(&w->arena);
     pg_ctx_fini(&w->ctx);
-    cr_assert_eq(w->meter.n_live, 0, "%llu bytes leak", (unsigned long long)w->meter.n_live);
+    cr_assert_eq(w->meter.live_bytes, 0, "%llu bytes leak",
+                 (unsigned long long)w->meter.live_bytes);
 }
 
 static const char *read_text(const char *name)
@@ -94,7 +74,7 @@ static void lower_without_memory(const char *text)
         pg_arena arena;
         pg_ptx_module *ptx = NULL;
         pg_arena_init(&arena, w.alloc);
-        w.meter.n_calls = 0;
+        w.meter.n = 0;
         w.meter.fail_at = k;
         status = pg_lower(w.module, NULL, &arena, &w.diags, &ptx);
         cr_assert((status == PG_OK) == (ptx != NULL));

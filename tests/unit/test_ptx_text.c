@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "emit/ptx.h"
+#include "tests/failing.h"
 
 #include "ptx_equal.h"
 
@@ -337,33 +338,11 @@ Test(ptx_text, checks_registers_of_wgmma_and_setmaxnreg)
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
-typedef struct failing {
-    uint64_t left; /* allocations until the failure */
-    int64_t live;
-} failing;
-
-static void *failing_resize(void *user, void *block, size_t old_size, size_t new_size)
-{
-    failing *f = user;
-    (void)old_size;
-    if (new_size == 0) {
-        f->live -= block != NULL;
-        free(block);
-        return NULL;
-    }
-    if (f->left == 0) {
-        return NULL;
-    }
-    f->left--;
-    f->live += block == NULL;
-    return realloc(block, new_size);
-}
-
 Test(ptx_text, running_out_of_memory_anywhere_is_a_status)
 {
     for (uint64_t k = 0;; k++) {
-        failing state = {.left = k};
-        pg_alloc alloc = {.user = &state, .resize = failing_resize};
+        failing state = {.fail_at = k + 1, .fails_on = 1};
+        pg_alloc alloc = {.user = &state, .resize = resize_failing};
         world *w = world_new(alloc);
         pg_ptx_module *m = NULL;
         pg_status s = pg_ptx_read(&w->arena, pg_str_of(sample), &w->diags, &m);
@@ -377,7 +356,7 @@ Test(ptx_text, running_out_of_memory_anywhere_is_a_status)
             s = pg_arena_status(&w->arena);
         }
         world_free(w);
-        cr_assert_eq(state.live, 0, "leak with %llu allocations", (unsigned long long)k);
+        cr_assert_eq(state.live_blocks, 0, "leak with %llu allocations", (unsigned long long)k);
         if (s == PG_OK) {
             break;
         }
