@@ -191,23 +191,23 @@ static bool has_replicas(const pg_layout *l)
     return pg_layout_free_bits(l, PG_LIN_LANE) != 0 || pg_layout_free_bits(l, PG_LIN_WARP) != 0;
 }
 
-pg_layout_error pg_bank_move_choose(const pg_layout *l, const pg_layout *mem, uint32_t elem_bits,
+pg_layout_error pg_bank_move_choose(const pg_layout *regs, const pg_layout *mem, uint32_t elem_bits,
                                     bool is_store, uint32_t flags, pg_bank_move *out)
 {
     uint32_t flag = is_store ? PG_CONVERT_STMATRIX : PG_CONVERT_LDMATRIX;
-    bool may_use_matrix = (flags & flag) != 0 && !(is_store && has_replicas(l));
+    bool may_use_matrix = (flags & flag) != 0 && !(is_store && has_replicas(regs));
     memset(out, 0, sizeof *out);
     out->kind = PG_MOVE_PLAIN;
-    pg_layout_error error = pg_layout_common_access(l, mem, elem_bits, 16, &out->access);
+    pg_layout_error error = pg_layout_common_access(regs, mem, elem_bits, 16, &out->access);
     if (elem_bits << out->access.n_log2 < 32) {
         out->access.n_log2 = 0; /* two bytes are no access of their own */
     }
     if (error == PG_LAYOUT_OK) {
-        error = pg_layout_banks(l, mem, elem_bits, &out->access, &out->banks);
+        error = pg_layout_banks(regs, mem, elem_bits, &out->access, &out->banks);
     }
     for (pg_move_kind k = PG_MOVE_MATRIX; may_use_matrix && k <= PG_MOVE_MATRIX_TRANS; k++) {
         pg_bank_move m;
-        if (matrix_move(l, mem, k, elem_bits, &m) &&
+        if (matrix_move(regs, mem, k, elem_bits, &m) &&
             pg_bank_move_cost(&m) < pg_bank_move_cost(out)) {
             *out = m;
         }

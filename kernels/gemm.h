@@ -11,8 +11,8 @@ typedef struct gemm_type {
     int32_t in_bytes, out_bytes; /* of an element */
     int is_unsigned;
     int32_t tile[3]; /* m, n, k, where the settings say auto */
-    int64_t warps;   /* the same */
     int32_t least_k; /* depth of one matrix instruction */
+    int64_t warps;   /* where the settings say auto */
     double cut;      /* what multiplying in this type loses of an operand, relative */
 } gemm_type;
 

@@ -8,13 +8,13 @@
 
 /* clang-format off */
 static const gemm_type types[] = {
-    /* name   in           sum         out          bytes  u  tile           warps k   cut */
-    {"f16",  PTXGEN_F16,  PTXGEN_F32, PTXGEN_F16,  2, 2,  0, {128, 128, 32}, 4,    16, 0},
-    {"bf16", PTXGEN_BF16, PTXGEN_F32, PTXGEN_BF16, 2, 2,  0, {128, 128, 32}, 4,    16, 0},
-    {"tf32", PTXGEN_TF32, PTXGEN_F32, PTXGEN_F32,  4, 4,  0, {128, 128, 16}, 4,    8,  0x1p-10},
-    {"f32",  PTXGEN_F32,  PTXGEN_F32, PTXGEN_F32,  4, 4,  0, {128, 128, 16}, 8,    1,  0},
-    {"s8",   PTXGEN_I8,   PTXGEN_I32, PTXGEN_I32,  1, 4,  0, {128, 128, 64}, 8,    32, 0},
-    {"u8",   PTXGEN_I8,   PTXGEN_I32, PTXGEN_I32,  1, 4,  1, {128, 128, 64}, 8,    32, 0},
+    /* name   in           sum         out          bytes  u  tile           k   warps cut */
+    {"f16",  PTXGEN_F16,  PTXGEN_F32, PTXGEN_F16,  2, 2,  0, {128, 128, 32}, 16, 4,    0},
+    {"bf16", PTXGEN_BF16, PTXGEN_F32, PTXGEN_BF16, 2, 2,  0, {128, 128, 32}, 16, 4,    0},
+    {"tf32", PTXGEN_TF32, PTXGEN_F32, PTXGEN_F32,  4, 4,  0, {128, 128, 16}, 8,  4,    0x1p-10},
+    {"f32",  PTXGEN_F32,  PTXGEN_F32, PTXGEN_F32,  4, 4,  0, {128, 128, 16}, 1,  8,    0},
+    {"s8",   PTXGEN_I8,   PTXGEN_I32, PTXGEN_I32,  1, 4,  0, {128, 128, 64}, 32, 8,    0},
+    {"u8",   PTXGEN_I8,   PTXGEN_I32, PTXGEN_I32,  1, 4,  1, {128, 128, 64}, 32, 8,    0},
 };
 /* clang-format on */
 

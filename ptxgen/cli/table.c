@@ -13,7 +13,7 @@ const cli_command_row cli_commands[CLI_COMMAND_COUNT] = {
 
 const cli_option_row cli_options_table[CLI_OPTION_COUNT] = {
 #define CMD(...)
-#define OPT(id, text, kind, takes, commands, doc) {text, CLI_##kind, takes, commands, doc},
+#define OPT(id, text, kind, takes, commands, doc) {text, takes, CLI_##kind, commands, doc},
 #include "commands.def"
 };
 

@@ -39,8 +39,8 @@ typedef struct cli_command_row {
 
 typedef struct cli_option_row {
     const char *text;
-    cli_kind kind;
     const char *takes;
+    cli_kind kind;
     unsigned commands; /* bits 1 << CLI_COMPILE, ... */
     const char *doc;
 } cli_option_row;

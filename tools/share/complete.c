@@ -23,7 +23,7 @@ static void put_quoted(const char *s, const char *special)
 {
     for (; *s != '\0'; s++) {
         if (*s == '\'') {
-            fputs("'\\''", stdout);
+            (void)fputs("'\\''", stdout);
         } else {
             if (strchr(special, *s) != NULL) {
                 putchar('\\');

@@ -122,7 +122,7 @@ static void json_word(void *user, const char *word, int length)
         putchar('|');
     }
     for (int i = 0; i < length; i++) {
-        fputs(word[i] == '.' ? "\\\\." : (char[]){word[i], '\0'}, stdout);
+        (void)fputs(word[i] == '.' ? "\\\\." : (char[]){word[i], '\0'}, stdout);
     }
 }
 

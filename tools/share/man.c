@@ -11,11 +11,11 @@
 static void put_char(char c)
 {
     switch (c) {
-    case '\\': fputs("\\e", stdout); break;
-    case '-': fputs("\\-", stdout); break;
+    case '\\': (void)fputs("\\e", stdout); break;
+    case '-': (void)fputs("\\-", stdout); break;
     case '`':
-    case '\'': fputs(c == '`' ? "\\(ga" : "\\(aq", stdout); break;
-    case '"': fputs("\\(dq", stdout); break;
+    case '\'': (void)fputs(c == '`' ? "\\(ga" : "\\(aq", stdout); break;
+    case '"': (void)fputs("\\(dq", stdout); break;
     default: putchar(c);
     }
 }
@@ -24,7 +24,7 @@ static void put(const char *s)
 {
     for (int i = 0; s[i] != '\0'; i++) {
         if (i == 0 && s[i] == '.') {
-            fputs("\\&", stdout); /* a dot at the start of a line would be a request */
+            (void)fputs("\\&", stdout); /* a dot at the start of a line would be a request */
         }
         put_char(s[i]);
     }
@@ -34,26 +34,26 @@ static void put_in(const char *font, const char *s)
 {
     printf("\\f%s", font);
     put(s);
-    fputs("\\fR", stdout);
+    (void)fputs("\\fR", stdout);
 }
 
 static void head(const char *name, const char *doc)
 {
-    fputs(".TH ", stdout);
+    (void)fputs(".TH ", stdout);
     for (const char *s = name; *s != '\0'; s++) {
         put_char((char)toupper((unsigned char)*s));
     }
     printf(" 1 \"\" \"ptxgen %s\" \"\"\n.nh\n.SH NAME\n", ptxgen_version_text());
     put(name);
-    fputs(" \\- ", stdout);
+    (void)fputs(" \\- ", stdout);
     put(doc);
-    fputs("\n.SH SYNOPSIS\n", stdout);
+    (void)fputs("\n.SH SYNOPSIS\n", stdout);
 }
 
 /* Lines as they stand; the first line is left out where it is a title of its own. */
 static void put_lines(const char *text)
 {
-    fputs(".nf\n", stdout);
+    (void)fputs(".nf\n", stdout);
     while (*text != '\0') {
         int n = (int)strcspn(text, "\n");
         for (int i = 0; i < n; i++) {
@@ -62,27 +62,27 @@ static void put_lines(const char *text)
         putchar('\n');
         text += n + (text[n] == '\n');
     }
-    fputs(".fi\n", stdout);
+    (void)fputs(".fi\n", stdout);
 }
 
 static void put_statuses(void)
 {
-    fputs(".SH EXIT STATUS\n", stdout);
+    (void)fputs(".SH EXIT STATUS\n", stdout);
     put_lines(cli_exit_statuses);
 }
 
 static void put_option(const cli_option_row *row)
 {
-    fputs(".TP\n", stdout);
+    (void)fputs(".TP\n", stdout);
     put_in("B", row->text);
     if (row->kind == CLI_MAYBE) {
         putchar('[');
     }
     if (row->takes[0] != '\0') {
-        fputs(option_is_long(row) ? "=" : " ", stdout);
+        (void)fputs(option_is_long(row) ? "=" : " ", stdout);
         put_in("I", row->takes);
     }
-    fputs(row->kind == CLI_MAYBE ? "]\n" : "\n", stdout);
+    (void)fputs(row->kind == CLI_MAYBE ? "]\n" : "\n", stdout);
     put(row->doc);
     putchar('\n');
 }
@@ -93,31 +93,31 @@ void print_man_command(int command)
     char name[64];
     (void)snprintf(name, sizeof name, "ptxgen-%s", c->name);
     head(name, c->doc);
-    fputs(".B ptxgen ", stdout);
+    (void)fputs(".B ptxgen ", stdout);
     put(c->name);
     printf("\n.RI ");
     put(c->operands);
     printf("\n[\\fIOPTION\\fR]...\n.SH DESCRIPTION\n");
     put(c->doc);
-    fputs("\n.SH OPTIONS\n", stdout);
+    (void)fputs("\n.SH OPTIONS\n", stdout);
     for (int i = 0; i < CLI_OPTION_COUNT; i++) {
         if ((cli_options_table[i].commands & 1u << command) != 0) {
             put_option(&cli_options_table[i]);
         }
     }
-    fputs(".TP\n\\fB\\-\\-help\\fR\nDescribe the command.\n", stdout);
+    (void)fputs(".TP\n\\fB\\-\\-help\\fR\nDescribe the command.\n", stdout);
     if (command == CLI_EXEC) {
-        fputs(".SH PARAMETERS\nForms of \\fB\\-\\-arg\\fR,\n", stdout);
+        (void)fputs(".SH PARAMETERS\nForms of \\fB\\-\\-arg\\fR,\n", stdout);
         put_lines(cli_exec_forms);
     }
     put_statuses();
-    fputs(".SH SEE ALSO\n.BR ptxgen (1)\n", stdout);
+    (void)fputs(".SH SEE ALSO\n.BR ptxgen (1)\n", stdout);
 }
 
 void print_man(void)
 {
     head("ptxgen", "tile-level GPU kernels to PTX text, and PTX on the CPU");
-    fputs(
+    (void)fputs(
         ".B ptxgen\n.I COMMAND\n[\\fIOPERAND\\fR] [\\fIOPTION\\fR]...\n.br\n"
         ".B ptxgen \\-\\-version\n.SH DESCRIPTION\n"
         "ptxgen compiles kernels written on tiles to PTX, without nvcc or LLVM, and runs PTX on\n"
@@ -128,7 +128,7 @@ void print_man(void)
         ".SH COMMANDS\n",
         stdout);
     for (int i = 0; i < CLI_COMMAND_COUNT; i++) {
-        fputs(".TP\n", stdout);
+        (void)fputs(".TP\n", stdout);
         put_in("B", cli_commands[i].name);
         putchar(' ');
         put_in("I", cli_commands[i].operands);
@@ -137,10 +137,10 @@ void print_man(void)
         putchar('\n');
     }
     put_statuses();
-    fputs(".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nNo colour on a terminal, if it is not empty.\n"
-          ".TP\n.B TERM\nNo colour, if it is dumb.\n.TP\n.B PATH\nWhere ptxas is looked for, "
-          "unless \\fB\\-\\-ptxas\\fR names it.\n.SH SEE ALSO\n",
-          stdout);
+    (void)fputs(".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nNo colour on a terminal, if it is not empty.\n"
+                ".TP\n.B TERM\nNo colour, if it is dumb.\n.TP\n.B PATH\nWhere ptxas is looked for, "
+                "unless \\fB\\-\\-ptxas\\fR names it.\n.SH SEE ALSO\n",
+                stdout);
     for (int i = 0; i < CLI_COMMAND_COUNT; i++) {
         printf(".BR ptxgen\\-%s (1)%s\n", cli_commands[i].name,
                i + 1 < CLI_COMMAND_COUNT ? "," : "");
