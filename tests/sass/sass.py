@@ -19,18 +19,20 @@ KINDS = {
     "global load": "LDG LD",
     "global store": "STG ST RED ATOM ATOMG",
     "async copy": "LDGSTS UTMALDG UTMASTG UBLKCP",
-    "barrier": "BAR SYNCS WARPSYNC",
+    "barrier": "BAR SYNCS WARPSYNC FENCE",
     "wait": "DEPBAR LDGDEPBAR",
     "integer": "IMAD IADD3 IADD IADD64 LEA IABS IMNMX VIMNMX SHF SHL SHR I2I LOP3 PLOP3 SGXT PRMT "
                "VIADD POPC BMSK",
     "move": "MOV CS2R SEL S2R S2UR R2P P2R FSEL",
     "compare": "ISETP FSETP HSETP2 DSETP",
-    "float": "FADD FMUL FFMA FMNMX HADD2 HMUL2 HFMA2 HMNMX2 FCHK DADD DMUL DFMA",
-    "special": "MUFU I2F F2I",
+    "float": "FADD FMUL FFMA FMNMX FMNMX3 HADD2 HMUL2 HFMA2 HMNMX2 FCHK DADD DMUL DFMA",
+    "special": "MUFU I2F F2I UI2F UF2I",
     "convert": "F2F F2FP I2FP",
     "shuffle": "SHFL VOTE REDUX MATCH",
-    "branch": "BRA BRX EXIT RET CALL BSSY BSYNC NOP",
-    "uniform": "UMOV UIADD3 UIMAD ULEA ULOP3 USHF USEL UISETP UPLOP3 R2UR VOTEU UPRMT ULDC LDC",
+    "branch": "BRA BRX EXIT RET CALL BSSY BSYNC YIELD",
+    "empty": "NOP",
+    "uniform": "UMOV UIADD3 UIMAD ULEA ULOP3 USHF USEL UISETP UPLOP3 R2UR VOTEU UPRMT ULDC LDC LDCU "
+               "UVIMNMX USGXT ELECT",
 }
 KIND_OF = {word: kind for kind, words in KINDS.items() for word in words.split()}
 
@@ -158,8 +160,39 @@ def widths(code, name):
 
 # ---- assembling ---------------------------------------------------------------------------
 
+class Entry:
+    """One kernel of a PTX file: what ptxas says of it, and its instructions."""
+
+    def __init__(self, name, says, code):
+        self.name, self.code = name, without_padding(code)
+        used = re.search(r"Used (\d+) registers(?:, used (\d+) barriers)?", says)
+        self.registers, self.barriers = int(used.group(1)), int(used.group(2) or 0)
+        m = re.search(r", (\d+) bytes smem", says)
+        self.shared = int(m.group(1)) if m else 0
+        m = re.search(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", says)
+        self.stack, self.spill = int(m.group(1)), int(m.group(2)) + int(m.group(3))
+
+    def parts(self, wanted):
+        """(before, loop, after): around the innermost loop with an instruction of this kind."""
+        first, last = innermost_span(self.code, wanted) or (0, -1)
+        return self.code[:first], self.code[first:last + 1], self.code[last + 1:]
+
+
+def entries(ptx, log, listing):
+    """[Entry] in the order of the PTX file, from what `ptxas -v` said and what nvdisasm lists."""
+    texts = {}
+    for part in re.split(r"^\.text\.", listing, flags=re.M)[1:]:
+        name, _, body = part.partition(":\n")
+        texts[name] = instructions(body)
+    says = re.split(r"Compiling entry function '([^']+)'", log)
+    found = [Entry(name, said, texts[name]) for name, said in zip(says[1::2], says[2::2])]
+    order = re.findall(r"\.entry\s+([\w$]+)", pathlib.Path(ptx).read_text(encoding="ascii"))
+    return sorted(found, key=lambda e: order.index(e.name))
+
+
 class Code:
-    """A PTX file after ptxas. `failed` holds ptxas's words where it refused."""
+    """A PTX file after ptxas. `failed` holds ptxas's words where it refused; else `entries` its
+    kernels, and the first one's figures stand here."""
 
     def __init__(self, ptx, arch, tools, folder):
         ptxas, nvdisasm = tools
@@ -168,19 +201,16 @@ class Code:
                              capture_output=True, text=True, check=False)
         self.log = asm.stderr
         self.failed = asm.stderr or "ptxas failed" if asm.returncode else None
-        self.listing, self.code = "", []
+        self.listing, self.code, self.entries = "", [], []
         self.registers = self.spill = self.ptxas_ms = None
         if not self.failed:
             self.listing = subprocess.run([nvdisasm, "-c", cubin], capture_output=True, text=True,
                                           check=True).stdout
-            self.code = without_padding(instructions(self.listing))
-            self.registers = int(re.search(r"Used (\d+) registers", self.log).group(1))
-            self.spill = sum(map(int, re.search(
-                r"(\d+) bytes spill stores, (\d+) bytes spill loads", self.log).groups()))
+            self.entries = entries(ptx, self.log, self.listing)
+            first = self.entries[0]
+            self.code, self.registers, self.spill = first.code, first.registers, first.spill
             m = re.search(r"Compile time = ([\d.]+) ms", self.log)
             self.ptxas_ms = float(m.group(1)) if m else 0.0
 
     def parts(self, wanted):
-        """(before, loop, after): around the innermost loop with an instruction of this kind."""
-        first, last = innermost_span(self.code, wanted) or (0, -1)
-        return self.code[:first], self.code[first:last + 1], self.code[last + 1:]
+        return self.entries[0].parts(wanted)
