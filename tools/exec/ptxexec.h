@@ -124,6 +124,67 @@ PTXEXEC_API PTXEXEC_CHECKED ptxexec_status ptxexec_module_param(const ptxexec_mo
                                                                 size_t entry, size_t index,
                                                                 ptxexec_param *out);
 
+/* ---- tensor maps -------------------------------------------------------------------------------
+ * What cuTensorMapEncodeTiled takes, checked without a driver or a GPU (docs/executor.md). */
+
+/* Types, interleaves, swizzles, promotions and fills are numbered as in the driver's cuda.h. */
+typedef enum ptxexec_tm_type {
+    PTXEXEC_TM_U8 = 0,
+    PTXEXEC_TM_U16 = 1,
+    PTXEXEC_TM_U32 = 2,
+    PTXEXEC_TM_S32 = 3,
+    PTXEXEC_TM_U64 = 4,
+    PTXEXEC_TM_S64 = 5,
+    PTXEXEC_TM_F16 = 6,
+    PTXEXEC_TM_F32 = 7,
+    PTXEXEC_TM_F64 = 8,
+    PTXEXEC_TM_BF16 = 9,
+    PTXEXEC_TM_F32_FTZ = 10,
+    PTXEXEC_TM_TF32 = 11,
+    PTXEXEC_TM_TF32_FTZ = 12,
+    PTXEXEC_TM_U4X16_A8 = 13,
+    PTXEXEC_TM_U4X16_A16 = 14,
+    PTXEXEC_TM_U6X16_A16 = 15
+} ptxexec_tm_type;
+
+typedef struct ptxexec_tensormap {
+    size_t struct_size;       /* sizeof(ptxexec_tensormap) as the caller compiled it */
+    uint32_t target;          /* 90 for sm_90; 0: any that has tensor maps */
+    uint32_t type;            /* ptxexec_tm_type */
+    uint32_t rank;            /* 1 to 5 */
+    uint32_t interleave;      /* 0 none, 1 16B, 2 32B */
+    uint32_t swizzle;         /* 0 none, 1 32B, 2 64B, 3 128B, 4 to 6 with larger atoms */
+    uint32_t l2_promotion;    /* 0 none, 1 64B, 2 128B, 3 256B */
+    uint32_t oob_fill;        /* 0 zeros, 1 NaN */
+    uint32_t box[5];          /* elements; all lists innermost first, as the driver takes them */
+    uint32_t elem_strides[5]; /* 1: every element */
+    uint64_t address;         /* of the array's first element */
+    uint64_t dims[5];         /* elements */
+    uint64_t strides[4];      /* bytes, of dimensions 1 to rank-1 */
+    uint64_t place;           /* where the 128 bytes of the map are to lie; 0: not known yet */
+} ptxexec_tensormap;
+
+typedef struct ptxexec_tensormap_fault { /* a rule that is broken */
+    uint32_t number;                     /* 5109 prints as PG5109: docs/diagnostics.md */
+    ptxexec_severity severity;
+    uint32_t index;       /* of the list that `argument` names; 0 for what is no list */
+    const char *argument; /* as the driver names it: "boxDim"; static */
+    const char *help;     /* static */
+    char message[256];
+} ptxexec_tensormap_fault;
+
+/* Counts the rules of cuTensorMapEncodeTiled that the arguments break, and tells the first `max`
+ * of them, each by its own number. *n_errors (may be NULL) leaves the warnings out: with 0 the
+ * driver takes the arguments.
+ */
+PTXEXEC_API size_t ptxexec_tensormap_check(const ptxexec_tensormap *map,
+                                           ptxexec_tensormap_fault *out, size_t max,
+                                           size_t *n_errors);
+/* The 128 bytes that stand for a map in the executor's parameters, at a multiple of 64. A GPU wants
+ * those of its own driver. PTXEXEC_E_INVALID, and zeros, where the check has an error. */
+PTXEXEC_API PTXEXEC_CHECKED ptxexec_status ptxexec_tensormap_encode(const ptxexec_tensormap *map,
+                                                                    unsigned char out[128]);
+
 /* ---- device memory --------------------------------------------------------------------------- */
 
 /* An empty device. Addresses are the same in every run of the same sequence of calls. */
