@@ -189,17 +189,31 @@ static ptxgen_value start(const gemm *g, ptxgen_value pointer, ptxgen_value row,
 /* ---- the product -------------------------------------------------------------------------------
  */
 
-/* The operand's tile of iteration k0: `dim` is its dimension that c has too (0: a, 1: b), is_k_rows
- * tells that k counts its rows in memory. */
-static ptxgen_value operand(const gemm *g, place p, int dim, int is_k_rows, ptxgen_value k0)
+/* The operand's tile at `pointer`, `k_left` from the end of k: `dim` is its dimension that c has
+ * too (0: a, 1: b), is_k_rows tells that k counts its rows in memory. */
+static ptxgen_value operand(const gemm *g, place p, int dim, int is_k_rows, ptxgen_value pointer,
+                            ptxgen_value k_left)
 {
-    ptxgen_value pointer = dim == 0 ? g->a : g->bb;
-    ptxgen_value k_left = left(g, 2, k0), other = left(g, dim, g->first[dim]);
+    ptxgen_value other = left(g, dim, g->first[dim]);
     p.row_limit = is_k_rows ? k_left : other;
     p.col_limit = is_k_rows ? other : k_left;
-    pointer =
-        start(g, pointer, is_k_rows ? k0 : g->first[dim], p.stride, is_k_rows ? g->first[dim] : k0);
     return load(g, &p, pointer, g->s.type->in);
+}
+
+/* Where the operand's tile of k0 starts. */
+static ptxgen_value operand_start(const gemm *g, const place *p, int dim, int is_k_rows,
+                                  ptxgen_value k0)
+{
+    ptxgen_value pointer = dim == 0 ? g->a : g->bb;
+    return start(g, pointer, is_k_rows ? k0 : g->first[dim], p->stride,
+                 is_k_rows ? g->first[dim] : k0);
+}
+
+/* From one tile along k to the next, in elements. */
+static ptxgen_value operand_step(const gemm *g, const place *p, int is_k_rows)
+{
+    ptxgen_value step = ptxgen_const_int(g->b, scalar(g, PTXGEN_I64), g->s.tile[2]);
+    return is_k_rows ? op2(g, "imul", p->stride, step) : step;
 }
 
 static place operand_place(const gemm *g, int dim, int is_k_rows)
@@ -240,28 +254,40 @@ static void steps(const gemm *g, ptxgen_value out[2])
     }
 }
 
+/* The loop carries the sums, a pointer to each operand's tile, and how much of k is left: what it
+ * adds to them is the same in each step. */
 static ptxgen_value product(const gemm *g)
 {
     ptxgen_builder *b = g->b;
-    const int is_a_k_rows = g->s.is_a_col, is_b_k_rows = !g->s.is_b_col;
-    place pa = operand_place(g, 0, is_a_k_rows), pb = operand_place(g, 1, is_b_k_rows);
-    ptxgen_type type = sums(g);
-    ptxgen_value zero = number(g, type, 0.0), bounds[2], args[2], sum = {0}, y = {0};
+    const int is_k_rows[2] = {g->s.is_a_col, !g->s.is_b_col};
+    place p[2];
+    ptxgen_value bounds[2], init[4], args[5], in[3], next[4], out[4] = {{0}};
     steps(g, bounds);
-    ptxgen_for_begin(b, bounds[0], bounds[1], i32(g, 1), 1, &zero, args);
-    ptxgen_value k0 = op2(g, "imul", args[0], i32(g, g->s.tile[2]));
-    ptxgen_value in[3] = {operand(g, pa, 0, is_a_k_rows, k0), operand(g, pb, 1, is_b_k_rows, k0),
-                          args[1]};
-    ptxgen_build_op(b, g->s.type->is_unsigned ? "umma" : "mma", 3, in, 1, &type, &y);
+    ptxgen_value k0 = op2(g, "imul", bounds[0], i32(g, g->s.tile[2]));
+    init[0] = number(g, sums(g), 0.0);
+    for (int d = 0; d < 2; d++) {
+        p[d] = operand_place(g, d, is_k_rows[d]);
+        init[1 + d] = operand_start(g, &p[d], d, is_k_rows[d], k0);
+    }
+    init[3] = left(g, 2, k0);
+    ptxgen_for_begin(b, bounds[0], bounds[1], i32(g, 1), 4, init, args);
+    for (int d = 0; d < 2; d++) {
+        in[d] = operand(g, p[d], d, is_k_rows[d], args[2 + d], args[4]);
+        next[1 + d] = ptxgen_build_addptr(b, args[2 + d], operand_step(g, &p[d], is_k_rows[d]));
+    }
+    in[2] = args[1];
+    next[3] = op2(g, "isub", args[4], i32(g, g->s.tile[2]));
+    ptxgen_type type = sums(g);
+    ptxgen_build_op(b, g->s.type->is_unsigned ? "umma" : "mma", 3, in, 1, &type, &next[0]);
     if (g->s.is_a_col) {
         ptxgen_op_attr(b, "transa", 1);
     }
     if (g->s.is_b_col) {
         ptxgen_op_attr(b, "transb", 1);
     }
-    ptxgen_for_end(b, 1, &y, &sum);
+    ptxgen_for_end(b, 4, next, out);
     ptxgen_op_attr(b, "stages", is_async(g) ? g->s.stages : 1);
-    return sum;
+    return out[0];
 }
 
 /* ---- the epilogue ------------------------------------------------------------------------------

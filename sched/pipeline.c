@@ -51,6 +51,26 @@ pg_val pg_pipe_value(pg_pipe *p, pg_inst *at, const pg_inst *from, pg_op op, uin
     return i == NULL ? (pg_val){0} : i->out[0];
 }
 
+pg_inst *pg_pipe_clone(pg_pipe *p, pg_inst *at, const pg_inst *i, const pg_val *in)
+{
+    pg_type types[2] = {{0}, {0}};
+    for (uint32_t j = 0; j < i->n_out && j < 2; j++) {
+        types[j] = pg_val_type(p->k, i->out[j]);
+    }
+    pg_inst *c = pg_inst_new(p->k, (pg_op)i->op, i->n_in, in, i->n_out, types, 0);
+    if (c == NULL) {
+        p->status = PG_E_NOMEM;
+        return NULL;
+    }
+    for (uint32_t n = 0; n < i->attrs.n; n++) {
+        pg_attr_set(p->k, &c->attrs, (pg_attr_id)i->attrs.at[n].id, i->attrs.at[n].val);
+    }
+    c->loc = i->loc;
+    pg_inst_insert_before(at, c);
+    p->changed = true;
+    return c;
+}
+
 bool pg_pipe_in_loop(const pg_inst *i)
 {
     return pg_inst_in_loop(i);

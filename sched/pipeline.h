@@ -24,11 +24,18 @@ pg_inst *pg_pipe_emit(pg_pipe *p, pg_inst *at, const pg_inst *from, pg_op op, ui
 /* The first result of that operation. */
 pg_val pg_pipe_value(pg_pipe *p, pg_inst *at, const pg_inst *from, pg_op op, uint32_t n_in,
                      const pg_val *in, pg_type type);
+/* The operation once more before `at`, on other operands; NULL: out of memory. */
+pg_inst *pg_pipe_clone(pg_pipe *p, pg_inst *at, const pg_inst *i, const pg_val *in);
 /* Shared memory for `slots` tiles like this one (0: one, without a dimension of slots), allocated
  * at the head of the kernel. Its rows have a swizzle, or padding where they are wider than a
  * swizzle's span: eight rows at one column lie in different banks. */
 pg_val pg_pipe_buffer(pg_pipe *p, const pg_inst *from, pg_type tile, uint32_t slots);
 bool pg_pipe_in_loop(const pg_inst *i);
+
+/* pipeline_mask.c: what is true where `mask` and the scalar `exists` are; values from id
+ * `first_new` on were made for this iteration. */
+pg_val pg_pipe_mask(pg_pipe *p, pg_inst *at, const pg_inst *from, pg_val mask, pg_val exists,
+                    uint32_t first_new);
 
 /* pipeline_async.c: preset P-C for one loop; false, and the reason explained, if it can't be. */
 bool pg_pipe_async(pg_pipe *p, pg_inst *loop, uint32_t n_stages);

@@ -271,29 +271,18 @@ static pg_val number(const ahead *a, int64_t x)
 /* Clones the slice before `at`; the map holds what stands for its arguments. */
 static void clone_slice(ahead *a, pg_inst *at)
 {
-    pg_kernel *k = a->p->k;
     pg_foreach_inst (i, a->body) {
         if (!inst_in_slice(a, i) || a->p->status != PG_OK) {
             continue;
         }
         pg_val in[PG_MAX_IN] = {{0}};
-        pg_type types[2] = {{0}, {0}};
         for (uint32_t j = 0; j < i->n_in && j < PG_MAX_IN; j++) {
             in[j] = mapped(a, i->in[j]);
         }
-        for (uint32_t j = 0; j < i->n_out && j < 2; j++) {
-            types[j] = pg_val_type(k, i->out[j]);
-        }
-        pg_inst *c = pg_inst_new(k, (pg_op)i->op, i->n_in, in, i->n_out, types, 0);
+        const pg_inst *c = pg_pipe_clone(a->p, at, i, in);
         if (c == NULL) {
-            a->p->status = PG_E_NOMEM;
             return;
         }
-        for (uint32_t n = 0; n < i->attrs.n; n++) {
-            pg_attr_set(k, &c->attrs, (pg_attr_id)i->attrs.at[n].id, i->attrs.at[n].val);
-        }
-        c->loc = i->loc;
-        pg_inst_insert_before(at, c);
         for (uint32_t j = 0; j < i->n_out; j++) {
             a->map[i->out[j].id] = c->out[j];
         }
@@ -315,10 +304,9 @@ static void issue(ahead *a, pg_inst *at, pg_val slot, pg_val exists)
         const pg_inst *load = a->loads[l];
         const pg_type_info *t = pg_val_info(k, load->in[0]);
         const pg_type mask = pg_type_tile(a->p->types, PG_I1, t->rank, t->dims, t->enc);
-        pg_val m = pg_pipe_value(a->p, at, load, PG_OP_SPLAT, 1, &exists, mask);
-        if (load->n_in > 1) {
-            m = emit2(a, at, PG_OP_AND, mapped(a, load->in[1]), m);
-        }
+        const pg_val m =
+            load->n_in > 1 ? pg_pipe_mask(a->p, at, load, mapped(a, load->in[1]), exists, a->n_vals)
+                           : pg_pipe_value(a->p, at, load, PG_OP_SPLAT, 1, &exists, mask);
         const pg_val in[3] = {mapped(a, load->in[0]), view_of(a, at, l, slot), m};
         (void)pg_pipe_emit(a->p, at, load, PG_OP_ASYNC_GET, 3, in, none);
     }
@@ -475,7 +463,7 @@ static void rewrite(ahead *a)
         yield_more(a, now[c]);
     }
     yield_more(a, next_slot(a, a->yield, read));
-    yield_more(a, next_slot(a, a->yield, write));
+    yield_more(a, read);
     (void)pg_pipe_emit(p, loop->next, loop, PG_OP_ASYNC_WAIT, 0, NULL, none);
 }
 

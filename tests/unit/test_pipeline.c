@@ -31,7 +31,35 @@ static const variant variants[] = {
      "    %am = icmp %col, %ls [is=lt] : tile<16x16xi1>\n"
      "    %bm = icmp %row, %ls [is=lt] : tile<16x16xi1>\n",
      "m, 0.0", ", %an, %bn, %j1"},
+/* Masks that hold in iterations that do not exist too: only the pass's own condition keeps these
+ * copies from what lies beyond the arrays. `m` and `t`: a tile of columns, and of a scalar. */
+#define ALWAYS(compare)                                                                          \
+    {                                                                                            \
+        ", %ap = %ap0, %bp = %bp0, %j = 1", ", tile<16x16xptr<f16>>, tile<16x16xptr<f16>>, i32", \
+            "    %j1 = iadd %j, 1 : i32\n    %an = addptr %ap, 16 : tile<16x16xptr<f16>>\n"      \
+            "    %bn = addptr %bp, 256 : tile<16x16xptr<f16>>\n"                                 \
+            "    %up = iadd %j, 15 : i32\n    %t = splat %up : tile<1x16xi32>\n"                 \
+            "    %low = isub 0, %j : i32\n    %l = splat %low : tile<1x16xi32>\n"                \
+            "    %m = iota [dim=1] : tile<1x16xi32>\n"                                           \
+            "    %w = isub %m, 99 : tile<1x16xi32>\n    %is = " compare                          \
+            " : tile<1x16xi1>\n    %all = broadcast %is : tile<16x16xi1>\n"                      \
+            "    %am = and %all, %all : tile<16x16xi1>\n"                                        \
+            "    %bm = and %all, %am : tile<16x16xi1>\n",                                        \
+            "m, 0.0", ", %an, %bn, %j1"                                                          \
+    }
+    ALWAYS("icmp %m, %t [is=lt]"),
+    ALWAYS("icmp %t, %m [is=gt]"),
+    ALWAYS("icmp %l, %m [is=lt]"),
+    ALWAYS("icmp %m, %l [is=gt]"),
+    ALWAYS("ucmp %m, %t [is=lt]"),
+    ALWAYS("ucmp %t, %m [is=gt]"),
+    ALWAYS("ucmp %w, %t [is=gt]"),
+    ALWAYS("ucmp %t, %w [is=lt]"),
+    ALWAYS("icmp %m, %t [is=le]"),
+    ALWAYS("icmp %m, %t [is=ne]"),
 };
+
+enum { N_VARIANTS = sizeof variants / sizeof variants[0] };
 
 static void write_program(char *out, size_t size, const variant *v, uint32_t stages)
 {
@@ -129,7 +157,7 @@ Test(pipeline, the_same_numbers, .timeout = 120)
 {
     static char text[4096];
     static product p;
-    for (uint32_t v = 0; v < 2; v++) {
+    for (uint32_t v = 0; v < N_VARIANTS; v++) {
         for (uint32_t stages = 1; stages <= 5; stages++) {
             write_program(text, sizeof text, &variants[v], stages);
             for (uint32_t n = 0; n <= MAX_TRIP; n++) {
