@@ -88,5 +88,5 @@ int main(int argc, char **argv)
         }
     }
     printf("%u passed, %u failed, %u skipped\n", n[BOTH_AGREE], n[BOTH_DIFFER], n[BOTH_SKIPPED]);
-    return n[BOTH_DIFFER] == 0 ? 0 : 1;
+    return n[BOTH_DIFFER] + n[BOTH_SKIPPED] == 0 ? 0 : 1;
 }

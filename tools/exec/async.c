@@ -10,7 +10,10 @@
 
 #include "tools/exec/race.h"
 
-enum { MAX_DELAY = 2048 }; /* steps; longer than a trip of most loops */
+enum {
+    MAX_DELAY = 2048, /* steps; longer than a trip of most loops */
+    HELD_BACK = 20000 /* steps after which a task happens though others could still go on */
+};
 
 static void *resize(pg_alloc alloc, void *block, size_t old_size, size_t new_size)
 {
@@ -54,7 +57,7 @@ void pe_copy_fini(pe_warp *w)
 
 static void read_source(pe_copy *c)
 {
-    pg_foreach_lane(l, c->lanes)
+    pg_foreach_lane(l, c->lanes & ~c->done)
     {
         uint32_t n = c->n_source[l];
         memset(c->data[l], 0, c->size);
@@ -69,7 +72,7 @@ static void read_source(pe_copy *c)
 
 static void write_target(pe_copy *c)
 {
-    pg_foreach_lane(l, c->lanes)
+    pg_foreach_lane(l, c->lanes & ~c->done)
     {
         memcpy(c->to[l], c->data[l], c->size);
         memcpy(c->to_poison[l], c->poison[l], c->size);
@@ -100,6 +103,7 @@ void pe_copy_issue(pe_warp *w, pe_copy *c)
     c->read_at = now;
     c->write_at = UINT64_MAX;
     c->is_read = c->is_written = false;
+    c->done = 0;
     switch (draw >> 61) {
     case 0:
     case 1: c->write_at = now; break;
@@ -120,22 +124,25 @@ void pe_copy_issue(pe_warp *w, pe_copy *c)
     cta->next_due = next < cta->next_due ? next : cta->next_due;
 }
 
-static void finish(pe_warp *w, pe_copy *c, uint32_t lanes)
+/* Some lanes of a copy are complete; for a barrier they stay in the list, since their thread may
+ * still wait for them itself. */
+static void finish(pe_warp *w, pe_copy *c, uint32_t lanes, const pe_mbar *b)
 {
     uint32_t rest = c->lanes & ~lanes;
     c->lanes &= lanes;
     if (!c->is_read) {
         read_source(c);
-        c->is_read = rest == 0;
+        c->is_read = (rest & ~c->done) == 0;
     }
     if (!c->is_written) {
         write_target(c);
-        c->is_written = rest == 0;
+        c->is_written = (rest & ~c->done) == 0;
     }
     if (w->cta->races != NULL) {
-        pe_race_settle(w, c);
+        pe_race_settle(w, c, b);
     }
-    c->lanes = rest;
+    c->done |= b != NULL ? lanes : 0;
+    c->lanes = b != NULL ? rest | lanes : rest;
 }
 
 void pe_copy_wait(pe_warp *w, uint32_t mask, const uint32_t first_open[PE_LANES])
@@ -149,7 +156,7 @@ void pe_copy_wait(pe_warp *w, uint32_t mask, const uint32_t first_open[PE_LANES]
             lanes |= c->group < first_open[l] ? 1u << l : 0;
         }
         if (lanes != 0) {
-            finish(w, c, lanes);
+            finish(w, c, lanes, NULL);
         }
         if (c->lanes != 0) { /* keep, in order */
             w->copies[k] = w->copies[n];
@@ -159,9 +166,77 @@ void pe_copy_wait(pe_warp *w, uint32_t mask, const uint32_t first_open[PE_LANES]
     w->n_copies = n;
 }
 
-void pe_copy_advance(pe_cta *cta)
+void pe_copy_arrive(pe_warp *w, uint32_t lane, uint32_t order, const pe_mbar *b)
+{
+    for (uint32_t k = 0; k < w->n_copies; k++) {
+        pe_copy *c = w->copies[k];
+        if ((c->lanes >> lane & 1u) != 0 && c->order < order) {
+            finish(w, c, 1u << lane, b);
+        }
+    }
+}
+
+/* ---- tasks ------------------------------------------------------------------------------------
+ */
+
+static void run_task(pe_cta *cta, uint32_t k)
+{
+    pe_task t = cta->tasks[k];
+    cta->n_tasks--;
+    memmove(&cta->tasks[k], &cta->tasks[k + 1], (cta->n_tasks - k) * sizeof t);
+    cta->n_events++;
+    t.run(&t);
+}
+
+void pe_task_add(pe_cta *cta, const pe_task *task)
+{
+    pe_task t = *task;
+    uint64_t draw = pe_random(&cta->rng);
+    if (draw >> 62 == 0) {
+        t.run(&t);
+        return;
+    }
+    t.due = cta->n_steps + (draw >> 62 == 1 ? HELD_BACK : draw & (MAX_DELAY - 1));
+    if (cta->n_tasks == cta->tasks_cap) {
+        uint32_t cap = cta->tasks_cap == 0 ? 64 : cta->tasks_cap * 2;
+        pe_task *grown =
+            resize(cta->launch->alloc, cta->tasks, cta->tasks_cap * sizeof t, cap * sizeof t);
+        if (grown == NULL) {
+            cta->worker->is_oom = true;
+            return;
+        }
+        cta->tasks = grown;
+        cta->tasks_cap = cap;
+    }
+    cta->tasks[cta->n_tasks++] = t;
+    cta->next_due = t.due < cta->next_due ? t.due : cta->next_due;
+}
+
+void pe_tasks_fini(pe_cta *cta)
+{
+    resize(cta->launch->alloc, cta->tasks, cta->tasks_cap * sizeof *cta->tasks, 0);
+}
+
+bool pe_async_force(pe_cta *cta)
+{
+    if (cta->n_tasks == 0) {
+        return false;
+    }
+    run_task(cta, (uint32_t)(pe_random(&cta->rng) >> 33) % cta->n_tasks);
+    return true;
+}
+
+void pe_async_advance(pe_cta *cta)
 {
     uint64_t next = UINT64_MAX;
+    for (uint32_t k = 0; k < cta->n_tasks && !cta->is_failed;) {
+        if (cta->tasks[k].due <= cta->n_steps) {
+            run_task(cta, k);
+            continue;
+        }
+        next = cta->tasks[k].due < next ? cta->tasks[k].due : next;
+        k++;
+    }
     for (uint32_t k = 0; k < cta->n_warps; k++) {
         pe_warp *w = &cta->warps[k];
         for (uint32_t j = 0; j < w->n_copies; j++) {

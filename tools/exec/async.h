@@ -10,6 +10,8 @@ enum { PE_COPY_MAX = 16 };
 struct pe_copy {
     const pe_inst *i;
     uint32_t lanes; /* that did not wait for it yet */
+    uint32_t done;  /* of these: read and written ahead of the others, for an mbarrier */
+    uint32_t order; /* n_issued of the warp at issue */
     uint32_t group; /* of these lanes: number of commits before it */
     uint32_t size;
     uint32_t serial; /* of its access, for the race detector */
@@ -28,8 +30,27 @@ pe_copy *pe_copy_new(pe_warp *w);
 void pe_copy_issue(pe_warp *w, pe_copy *c);
 /* The lanes `mask` waited: their copies in groups before `first_open[lane]` are complete. */
 void pe_copy_wait(pe_warp *w, uint32_t mask, const uint32_t first_open[PE_LANES]);
-/* Does what is due at the CTA's step. */
-void pe_copy_advance(pe_cta *cta);
+/* The lane's copies issued before `order` are complete and signal at the barrier. */
+void pe_copy_arrive(pe_warp *w, uint32_t lane, uint32_t order, const pe_mbar *b);
 void pe_copy_fini(pe_warp *w);
+
+/* Something that an instruction set going and that happens at a step that the seed draws: at once,
+ * later, or when nothing else can. */
+struct pe_task {
+    void (*run)(pe_task *t);
+    pe_warp *w; /* who set it going, and where */
+    const pe_inst *i;
+    uint32_t lane;
+    uint32_t order;
+    uint64_t at; /* shared address */
+    uint64_t due;
+};
+
+void pe_task_add(pe_cta *cta, const pe_task *t); /* copies it */
+void pe_tasks_fini(pe_cta *cta);
+/* Copies and tasks that are due at the CTA's step. */
+void pe_async_advance(pe_cta *cta);
+/* Nothing else can go on: one task runs. False if there is none. */
+bool pe_async_force(pe_cta *cta);
 
 #endif

@@ -1,4 +1,5 @@
 /* clock.c: what orders the threads of a CTA: barriers, warp-level meetings, fences with atomics. */
+#include "tools/exec/mbar.h"
 #include "tools/exec/race.h"
 
 static void drop(pe_races *r, pe_clock *c)
@@ -13,8 +14,12 @@ static void drop(pe_races *r, pe_clock *c)
 static pe_clock *new_clock(pe_cta *cta)
 {
     pe_races *r = cta->races;
-    size_t n = (size_t)r->n_threads + r->n_warps;
+    size_t n = (size_t)r->n_threads + r->n_warps + r->agents_cap;
     pe_clock *c = r->spare;
+    while (c != NULL && c->n_agents != r->agents_cap) {
+        c = c->next; /* of a time with fewer agents: stays in the arena */
+    }
+    r->spare = c;
     if (c != NULL) {
         r->spare = c->next;
         memset(c->at, 0, n * sizeof c->at[0]);
@@ -26,6 +31,7 @@ static pe_clock *new_clock(pe_cta *cta)
         return NULL;
     }
     c->n_refs = 1;
+    c->n_agents = r->agents_cap;
     c->id = ++r->last_id;
     c->fence_time = 0;
     c->next = NULL;
@@ -36,6 +42,11 @@ static void join(const pe_races *r, pe_clock *into, const pe_clock *c)
 {
     for (uint32_t k = 0; k < r->n_threads; k++) {
         into->at[k] = c->at[k] > into->at[k] ? c->at[k] : into->at[k];
+    }
+    uint32_t *agents = into->at + r->n_threads + r->n_warps;
+    const uint32_t *more = c->at + r->n_threads + r->n_warps;
+    for (uint32_t k = 0; k < c->n_agents && k < into->n_agents; k++) {
+        agents[k] = more[k] > agents[k] ? more[k] : agents[k];
     }
 }
 
@@ -199,6 +210,138 @@ void pe_race_meet(pe_warp *w, uint32_t set, bool is_barrier)
 void pe_race_exit(pe_warp *w, uint32_t mask)
 {
     publish(w, w->cta->races->exited, mask, NULL);
+}
+
+/* ---- mbarriers --------------------------------------------------------------------------------
+ */
+
+uint32_t pe_race_new_agent(pe_cta *cta)
+{
+    pe_races *r = cta->races;
+    if (r->n_agents == r->agents_cap) {
+        r->agents_cap = r->agents_cap == 0 ? 16 : r->agents_cap * 2;
+    }
+    return r->n_agents++;
+}
+
+/* `into` with room for the agents that there are now. */
+static pe_clock *with_agents(pe_cta *cta, pe_clock *into)
+{
+    pe_races *r = cta->races;
+    if (into != NULL && into->n_agents == r->agents_cap) {
+        return into;
+    }
+    pe_clock *c = new_clock(cta);
+    if (c != NULL && into != NULL) {
+        join(r, c, into);
+        c->fence_time = into->fence_time;
+        drop(r, into);
+    }
+    return c;
+}
+
+/* What is published in a phase comes on top of all phases before: arrivals are a chain of
+ * read-modify-writes of one object. */
+static bool open_phase(pe_cta *cta, pe_mbar *b)
+{
+    b->open = with_agents(cta, b->open);
+    return b->open != NULL;
+}
+
+void pe_race_mbar_arrive(pe_warp *w, pe_mbar *b, uint32_t mask)
+{
+    if (open_phase(w->cta, b)) {
+        publish(w, b->open, mask, &b->joined);
+    }
+}
+
+void pe_race_mbar_over(pe_cta *cta, pe_mbar *b)
+{
+    pe_races *r = cta->races;
+    if (!open_phase(cta, b)) {
+        return;
+    }
+    b->open->at[r->n_threads + r->n_warps + b->agent] = b->n_over;
+    seal(r, b->open);
+    pe_clock *next = new_clock(cta);
+    if (next == NULL) {
+        return;
+    }
+    join(r, next, b->open);
+    next->fence_time = b->open->fence_time;
+    drop(r, b->done);
+    b->done = b->open;
+    b->open = next;
+    b->joined = 0;
+}
+
+/* c has seen all that `seen` has. */
+static bool covers(const pe_races *r, const pe_clock *c, const pe_clock *seen)
+{
+    uint32_t least = seen->n_agents < c->n_agents ? seen->n_agents : c->n_agents;
+    uint32_t n = r->n_threads + r->n_warps + least;
+    for (uint32_t k = 0; k < n; k++) {
+        if (c->at[k] < seen->at[k]) {
+            return false;
+        }
+    }
+    return seen->n_agents <= c->n_agents;
+}
+
+/* Lanes that saw the same before see the same afterwards: one new vector for them, or none. */
+static void take_all(pe_warp *w, uint32_t mask, pe_clock *c)
+{
+    pe_races *r = w->cta->races;
+    uint32_t base = w->index * PE_LANES;
+    while (mask != 0) {
+        pe_clock *seen = r->seen[base + pe_first(mask)];
+        uint32_t same = 0;
+        pg_foreach_lane(l, mask)
+        {
+            same |= r->seen[base + l] == seen ? 1u << l : 0;
+        }
+        mask &= ~same;
+        if (covers(r, seen, c)) {
+            continue;
+        }
+        bool is_new = !covers(r, c, seen);
+        pe_clock *n = is_new ? new_clock(w->cta) : c;
+        if (n == NULL) {
+            return;
+        }
+        if (is_new) {
+            join(r, n, seen);
+            join(r, n, c);
+            seal(r, n);
+            n->fence_time = c->fence_time;
+        }
+        pg_foreach_lane(l, same)
+        {
+            see(r, base + l, n);
+        }
+        if (is_new) {
+            drop(r, n);
+        }
+    }
+}
+
+void pe_race_mbar_waited(pe_warp *w, uint32_t mask)
+{
+    while (mask != 0) {
+        uint32_t at = w->wait_key[pe_first(mask)];
+        uint32_t same = 0;
+        pg_foreach_lane(l, mask)
+        {
+            same |= w->wait_key[l] == at ? 1u << l : 0;
+        }
+        mask &= ~same;
+        for (uint32_t k = 0; k < w->cta->n_mbars; k++) {
+            const pe_mbar *b = &w->cta->mbars[k];
+            if (b->at == at && b->done != NULL) {
+                take_all(w, same, b->done);
+            }
+        }
+    }
 }
 
 /* ---- fences and strong accesses ---------------------------------------------------------------

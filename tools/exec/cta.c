@@ -1,5 +1,6 @@
 /* cta.c: one CTA: its memory, its warps, the order in which they run, its end. */
 #include "tools/exec/async.h"
+#include "tools/exec/mbar.h"
 #include "tools/exec/race.h"
 
 static void *resize(pg_alloc alloc, void *block, size_t old_size, size_t new_size)
@@ -186,6 +187,8 @@ void pe_cta_fini(pe_cta *cta)
         pe_copy_fini(&cta->warps[k]);
         pe_warp_memory_free(&cta->warps[k]);
     }
+    pe_tasks_fini(cta);
+    pe_mbar_fini(cta);
     pe_races_fini(cta);
     resize(alloc, cta->warps, cta->n_warps * sizeof *cta->warps, 0);
     resize(alloc, cta->shared.data, (size_t)cta->shared.size * 2, 0);
@@ -217,6 +220,7 @@ static void report_waiter(pe_warp *w, uint32_t group)
     uint32_t lane = pe_first(group);
     const pe_inst *i = &w->cta->launch->m->code.at[w->lane[lane].pc];
     switch (w->wait[lane]) {
+    case PE_W_MBAR: pe_mbar_report(w, group); break;
     case PE_W_ALIGN:
         pe_fault_at(w, i, PTXEXEC_F_DIVERGED, (pe_place){.lanes = group},
                     "lanes %08x wait here for the rest of the warp, which waits elsewhere; live "
@@ -270,9 +274,12 @@ bool pe_cta_run(pe_cta *cta, uint32_t turns)
             return true;
         }
         if (cta->n_steps >= cta->next_due) {
-            pe_copy_advance(cta);
+            pe_async_advance(cta);
         }
         uint32_t set = runnable_warps(cta);
+        if (set == 0 && !cta->is_failed && (pe_async_force(cta) || pe_mbar_time_out(cta))) {
+            continue;
+        }
         if (set == 0) {
             if (!cta->is_failed) {
                 report_deadlock(cta);

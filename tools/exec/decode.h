@@ -74,6 +74,8 @@ void *pe_new(pe_dec *d, size_t size, size_t count); /* zeroed, in the module's a
 #define EXEC(opcode, decoder) void decoder(pe_dec *d);
 #include "tools/exec/exec_ops.def"
 
+void pe_dec_copies_arrive(pe_dec *d); /* the rest of cp.async.mbarrier.arrive */
+
 pe_decoder pe_decoder_find(pg_str opcode);
 /* Decodes all functions with bodies; errors go to m->diags. */
 void pe_decode_module(ptxexec_module *m);

@@ -53,6 +53,9 @@ typedef struct pe_inst pe_inst;
 typedef struct pe_races pe_races;     /* race.c: one CTA's threads, and its shared memory */
 typedef struct pe_gshadow pe_gshadow; /* race_global.c: who touched global memory */
 typedef struct pe_copy pe_copy;       /* async.c: a cp.async on its way */
+typedef struct pe_task pe_task;       /* async.c: something that happens later */
+typedef struct pe_mbar pe_mbar;       /* mbar.c: an mbarrier object */
+typedef struct pe_clock pe_clock;     /* race.h */
 typedef void (*pe_fn)(pe_warp *w, const pe_inst *i, uint32_t mask);
 
 /* A register row of the frame, or a row of the constant pool (PE_CONST set). */
@@ -203,7 +206,8 @@ typedef enum pe_wait {
     PE_W_NONE,
     PE_W_ALIGN, /* for the rest of the warp at an .aligned instruction */
     PE_W_SYNC,  /* for the lanes of a member mask */
-    PE_W_BARRIER
+    PE_W_BARRIER,
+    PE_W_MBAR /* in test_wait or try_wait: wait_key is the address, wait_val[0] the phase */
 } pe_wait;
 
 typedef struct pe_lane { /* a lane that is not running now */
@@ -260,6 +264,9 @@ struct pe_warp {
     pe_copy **copies;
     uint32_t n_copies, n_copies_made, copies_cap;
     uint32_t n_commits[PE_LANES];
+    uint32_t n_issued;    /* cp.async instructions */
+    uint32_t n_polls;     /* test_waits in vain while nothing happened */
+    uint64_t poll_events; /* n_events of the CTA at the last one */
 };
 
 typedef struct pe_barrier {
@@ -320,8 +327,16 @@ struct pe_cta {
     pg_strbuf output;
     bool is_failed;
     uint32_t n_faults;
-    uint64_t next_due; /* step at which a copy reads or writes, UINT64_MAX: none */
+    uint64_t next_due; /* step at which a copy or a task is due, UINT64_MAX: none */
     pe_races *races;   /* NULL: not looked for */
+    pe_task *tasks;
+    uint32_t n_tasks, tasks_cap;
+    pe_mbar *mbars;
+    uint32_t n_mbars, mbars_cap;
+    /* What could let somebody go on who waits for a barrier: arrivals, strong accesses ... */
+    uint64_t n_events;
+    uint64_t stuck_events; /* n_events when nobody could go on the last time */
+    uint32_t n_time_outs;  /* since then */
 };
 
 struct pe_launch {
@@ -476,7 +491,13 @@ const uint8_t *pe_peek(pe_warp *w, uint32_t lane, uint64_t generic, uint64_t *ou
 uint32_t pe_window_of(uint64_t generic, uint64_t *out_offset);
 
 /* One warp instruction's access, told to whoever counts (stats.c) or looks for races (race.c). */
-enum { PE_T_READ = 1, PE_T_WRITE = 2, PE_T_COPY = 4 /* the write is a cp.async under way */ };
+enum {
+    PE_T_READ = 1,
+    PE_T_WRITE = 2,
+    PE_T_COPY = 4,   /* the write is a cp.async under way */
+    PE_T_OBJECT = 8, /* an mbarrier object: strong ones order nothing by themselves */
+    PE_T_END = 16    /* mbarrier.inval */
+};
 typedef struct pe_touch {
     const uint64_t *at; /* by lane; + imm */
     int64_t imm;
@@ -529,6 +550,8 @@ typedef struct pe_met {
     uint32_t pred;
     uint32_t poison, poison_pred;
 } pe_met;
+/* Results for waiting lanes, each in its own frame. */
+void pe_lanes_give(pe_warp *w, uint32_t set, const pe_met *met);
 /* The running lanes `mask` arrive at `i`; wait_mask, wait_val, wait_big, wait_poison are set for
  * them. Those whose member mask is complete get their results (pe_sync_results); the others wait.
  */

@@ -126,6 +126,7 @@ static void cp_async(pe_warp *w, const pe_inst *i, uint32_t mask)
         return;
     }
     note(w, i, mask, &whole);
+    whole.order = w->n_issued++;
     whole.serial = w->cta->races != NULL ? pe_race_serial(w->cta) : 0;
     while (mask != 0 && !w->cta->is_failed) {
         uint32_t group = w->n_commits[pe_first(mask)];
@@ -231,6 +232,7 @@ void pe_dec_cp(pe_dec *d)
         d->i.imm = -1;
         pe_emit(d, wait_group);
         break;
+    case 5: pe_dec_copies_arrive(d); break;
     default: pe_unsupported(d, "this instruction"); break;
     }
 }

@@ -70,6 +70,7 @@ static void atom(pe_warp *w, const pe_inst *i, uint32_t mask)
     uint32_t q_b = is_64 ? pe_poison64(w, i->b) : pe_poison32(w, i->b);
     uint32_t q_c = i->c == PE_NONE ? 0 : is_64 ? pe_poison64(w, i->c) : pe_poison32(w, i->c);
     uint32_t q_d = 0;
+    w->cta->n_events++; /* see ld_strong */
     if (pe_is_poison(w, i, pe_poison64(w, i->a) & mask, PTXEXEC_F_POISON_ADDRESS, "the address")) {
         return;
     }

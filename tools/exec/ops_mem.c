@@ -145,6 +145,14 @@ static void ld(pe_warp *w, const pe_inst *i, uint32_t mask)
     }
 }
 
+/* A lane that spins on memory is no deadlock by itself: what it waits for may come from anywhere.
+ */
+static void ld_strong(pe_warp *w, const pe_inst *i, uint32_t mask)
+{
+    w->cta->n_events++;
+    ld(w, i, mask);
+}
+
 /* One word of 32 bits: most loads. */
 static void ld_word(pe_warp *w, const pe_inst *i, uint32_t mask)
 {
@@ -362,7 +370,9 @@ void pe_dec_ld(pe_dec *d)
     pe_in_address(d, 1);
     const elements *e = d->i.ext;
     d->i.d = e->at[0].row;
-    pe_emit(d, d->i.n == 1 && d->i.size == 4 && e->at[0].bits == 32 ? ld_word : ld);
+    bool is_word = d->i.n == 1 && d->i.size == 4 && e->at[0].bits == 32;
+    bool is_strong = (d->i.flags & PE_I_STRONG) != 0;
+    pe_emit(d, is_strong ? ld_strong : is_word ? ld_word : ld);
 }
 
 void pe_dec_st(pe_dec *d)

@@ -357,11 +357,19 @@ void pe_dec_prefetch(pe_dec *d)
     pe_emit(d, nothing);
 }
 
+static void slept(pe_warp *w, const pe_inst *i, uint32_t mask)
+{
+    (void)i;
+    (void)mask;
+    w->cta->n_events++; /* who sleeps waits for something that is not looked into */
+}
+
 void pe_dec_nop(pe_dec *d)
 {
+    bool is_sleep = pg_str_is(d->op, "nanosleep");
     (void)pe_take_type(d);
     (void)pe_take(d, "mask");
-    pe_emit(d, nothing);
+    pe_emit(d, is_sleep ? slept : nothing);
 }
 
 static void fence(pe_warp *w, const pe_inst *i, uint32_t mask)
@@ -377,6 +385,7 @@ void pe_dec_fence(pe_dec *d)
     /* One interleaving runs at a time: memory is always as new as it can be. */
     (void)pe_take_one(d, "sc acq_rel acquire release");
     bool is_proxy = pe_take(d, "proxy");
+    (void)pe_take(d, "mbarrier_init"); /* the initialisation's release to the cluster */
     if (is_proxy) {
         (void)pe_take_one(d, "alias async async.global async::generic");
         (void)pe_take_one(d, "global shared::cta shared::cluster");

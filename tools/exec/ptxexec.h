@@ -292,8 +292,12 @@ typedef enum ptxexec_fault_kind { /* numbers are fixed; new ones are appended */
                                       16,               /* indirect call or brx.idx to no target */
                                   PTXEXEC_F_STACK = 17, /* call depth or local memory used up */
                                   PTXEXEC_F_SHUFFLE = 18, /* read from a lane that is not there */
-                                  PTXEXEC_F_RACE = 19 /* two accesses that nothing orders, one of
-                                                         them a write; `other` is the earlier one */
+                                  PTXEXEC_F_RACE = 19, /* two accesses that nothing orders, one of
+                                                          them a write; `other` is the earlier one
+                                                        */
+                                  PTXEXEC_F_MBARRIER = 20 /* mbarrier misuse: not initialised or
+                                                             twice, too many arrivals or bytes,
+                                                             overwritten */
 } ptxexec_fault_kind;
 
 typedef struct ptxexec_access { /* one thread at one instruction */

@@ -11,6 +11,7 @@
 #include "tools/exec/race.h"
 
 #include "tools/exec/async.h"
+#include "tools/exec/mbar.h"
 
 enum { PAGE = 256 };
 #define READ_STRONG 0x80000000u
@@ -18,7 +19,10 @@ enum { PAGE = 256 };
 typedef struct cell {
     uint32_t w_clock, w_pc, w_serial;
     uint16_t w_tid;
-    uint16_t w_kind;
+    uint8_t w_kind;
+    bool is_object;   /* a part of an mbarrier */
+    uint32_t w_phase; /* of the agent that it signalled with, 0: none */
+    uint16_t w_agent;
     uint32_t readers; /* warps with a mark */
 } cell;
 
@@ -105,6 +109,9 @@ static inline bool is_write_ordered(const doing *d, const cell *c)
     if (c->w_kind == PE_MK_NONE || c->w_serial == d->r->serial) {
         return true; /* of one instruction, which of its lanes wins is not defined, but no race */
     }
+    if (c->w_phase != 0 && pe_race_knows_agent(d->r, d->seen, c->w_agent, c->w_phase)) {
+        return true;
+    }
     if (c->w_kind == PE_MK_PENDING) {
         return false;
     }
@@ -176,9 +183,23 @@ static inline void mark_write(const doing *d, cell *c)
                 .w_pc = d->pc,
                 .w_serial = d->r->serial,
                 .w_tid = (uint16_t)d->tid,
+                .is_object = (d->kind & (PE_T_OBJECT | PE_T_END)) == PE_T_OBJECT,
                 .w_kind = (d->kind & PE_T_COPY) != 0 ? PE_MK_PENDING
                           : d->is_strong             ? PE_MK_STRONG
                                                      : PE_MK_PLAIN};
+}
+
+static void report_object(const doing *d, const cell *c)
+{
+    const ptxexec_module *m = d->w->cta->launch->m;
+    pe_fault_at(d->w, d->i, PTXEXEC_F_MBARRIER,
+                (pe_place){.lanes = 1u << d->lane,
+                           .address = PE_SHARED_WINDOW + d->address,
+                           .size = d->size},
+                "this writes over the mbarrier at shared address 0x%llx, last touched in line %u: "
+                "mbarrier.inval must come before its memory is used for something else",
+                (unsigned long long)(d->address & ~UINT64_C(7)),
+                m->srcs.at[m->code.at[c->w_pc].src].loc.line);
 }
 
 /* False after a report. */
@@ -190,6 +211,10 @@ static bool touch_page(const doing *d, page *p, uint32_t from, uint32_t to)
         read_mark *marks = p->reads + (size_t)k * n_warps;
         if (!is_write_ordered(d, c)) {
             report_write(d, c);
+            return false;
+        }
+        if (c->is_object && (d->kind & (PE_T_OBJECT | PE_T_WRITE)) == PE_T_WRITE) {
+            report_object(d, c);
             return false;
         }
         if ((d->kind & PE_T_WRITE) == 0) {
@@ -275,12 +300,12 @@ void pe_race_touch(pe_warp *w, const pe_inst *i, uint32_t mask, const pe_touch *
         }
         strong |= d.is_strong ? 1u << l : 0;
     }
-    if (strong != 0) {
+    if (strong != 0 && (t->kind & PE_T_OBJECT) == 0) {
         pe_race_strong(w, i, strong, generic, t->kind);
     }
 }
 
-void pe_race_settle(pe_warp *w, const pe_copy *copy)
+void pe_race_settle(pe_warp *w, const pe_copy *copy, const pe_mbar *b)
 {
     pe_races *r = w->cta->races;
     pg_foreach_lane(l, copy->lanes)
@@ -290,7 +315,13 @@ void pe_race_settle(pe_warp *w, const pe_copy *copy)
         page *p = page_of(w->cta, at, copy->size);
         for (uint32_t k = 0; p != NULL && k < copy->size; k += 1u << p->shift) {
             cell *c = &p->cells[(at % PAGE + k) >> p->shift];
-            if (c->w_kind == PE_MK_PENDING && c->w_serial == copy->serial && c->w_tid == tid) {
+            if (c->w_kind != PE_MK_PENDING || c->w_serial != copy->serial || c->w_tid != tid) {
+                continue;
+            }
+            if (b != NULL && c->w_phase == 0) {
+                c->w_agent = (uint16_t)b->agent;
+                c->w_phase = b->n_over + 1;
+            } else if (b == NULL) {
                 c->w_kind = PE_MK_COPIED;
                 c->w_clock = r->own[tid];
             }

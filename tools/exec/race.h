@@ -9,13 +9,14 @@
 
 #include "tools/exec/exec.h"
 
-typedef struct pe_clock {
+struct pe_clock {
     uint32_t n_refs;
     uint32_t id;         /* never used twice in a CTA */
     uint32_t fence_time; /* latest fence of those who published (practice) */
     struct pe_clock *next;
-    uint32_t at[]; /* by thread; behind them by warp: the least of its threads */
-} pe_clock;
+    uint32_t n_agents;
+    uint32_t at[]; /* by thread; behind them by warp: the least of its threads; then by agent */
+};
 
 typedef struct pe_edge { /* a place in memory by which threads order themselves */
     pe_clock *seen;
@@ -30,10 +31,11 @@ struct pe_races {
     pg_arena arena;
     bool is_isa;
     uint32_t n_threads, n_warps;
-    uint32_t serial;  /* of the warp instruction that touches memory */
-    uint32_t last_id; /* of clocks */
-    uint32_t *own;    /* by thread: its clock; starts at 1 */
-    uint32_t *fenced; /* by thread: clock that its last fence published, 0 */
+    uint32_t n_agents, agents_cap; /* see pe_race_new_agent */
+    uint32_t serial;               /* of the warp instruction that touches memory */
+    uint32_t last_id;              /* of clocks */
+    uint32_t *own;                 /* by thread: its clock; starts at 1 */
+    uint32_t *fenced;              /* by thread: clock that its last fence published, 0 */
     uint32_t *fence_time;
     pe_clock **seen;     /* by thread */
     pe_clock **acquired; /* by thread: seen by relaxed reads, to be taken at a fence (isa) */
@@ -65,6 +67,19 @@ void pe_race_exit(pe_warp *w, uint32_t mask);
 void pe_race_strong(pe_warp *w, const pe_inst *i, uint32_t mask, const uint64_t *generic,
                     uint8_t kind);
 
+/* What copies write that signal at an mbarrier is stamped with an agent of the barrier, and the
+ * phase in which it arrived: who waited for that phase has seen it. */
+uint32_t pe_race_new_agent(pe_cta *cta);
+void pe_race_mbar_arrive(pe_warp *w, pe_mbar *b, uint32_t mask);
+void pe_race_mbar_over(pe_cta *cta, pe_mbar *b); /* a phase is over; before its waiters are woken */
+/* The lanes saw the end of the phase of the barrier wait_key. */
+void pe_race_mbar_waited(pe_warp *w, uint32_t mask);
+static inline bool pe_race_knows_agent(const pe_races *r, const pe_clock *seen, uint32_t agent,
+                                       uint32_t phase)
+{
+    return agent < seen->n_agents && seen->at[r->n_threads + r->n_warps + agent] >= phase;
+}
+
 /* ---- accesses (race.c, race_global.c) ---- */
 
 typedef enum pe_mark_kind {
@@ -84,7 +99,8 @@ typedef struct pe_mark {
 } pe_mark;
 
 uint32_t pe_race_serial(const pe_cta *cta);
-void pe_race_settle(pe_warp *w, const pe_copy *c);
+/* Lanes of a copy are complete: their thread waited, or (b) they signalled at a barrier. */
+void pe_race_settle(pe_warp *w, const pe_copy *c, const pe_mbar *b_or_null);
 bool pe_race_knows(const pe_warp *w, uint32_t lane, uint32_t tid, uint32_t clock);
 /* A race of the lane's access with what the mark says. */
 void pe_race_report(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t generic, uint32_t size,

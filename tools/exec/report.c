@@ -237,7 +237,8 @@ const char *ptxexec_fault_kind_text(ptxexec_fault_kind kind)
                                         "bad call target",
                                         "stack overflow",
                                         "shuffle from a lane that is not there",
-                                        "race"};
+                                        "race",
+                                        "mbarrier misuse"};
     return (size_t)kind < PG_COUNT_OF(texts) ? texts[kind] : "unknown fault";
 }
 

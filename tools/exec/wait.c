@@ -43,8 +43,8 @@ static void recheck_aligned(pe_warp *w)
 /* ---- member masks
  * --------------------------------------------------------------------------------- */
 
-/* Results go to each lane's own frame: the lanes may have come by different ways. */
-static void deliver(pe_warp *w, uint32_t set, const pe_met *met)
+/* The lanes may have come by different ways. */
+void pe_lanes_give(pe_warp *w, uint32_t set, const pe_met *met)
 {
     pg_foreach_lane(l, set)
     {
@@ -83,7 +83,7 @@ static void meet(pe_warp *w, uint32_t lane)
     }
     pe_met met;
     pe_sync_results(w, inst_of(w, lane), set, &met);
-    deliver(w, set, &met);
+    pe_lanes_give(w, set, &met);
     pe_lanes_wake(w, set, true);
 }
 
@@ -144,6 +144,7 @@ void pe_warp_recheck(pe_warp *w)
 static void release(pe_cta *cta, uint32_t id)
 {
     pe_barrier *b = &cta->barrier[id];
+    cta->n_events++;
     if (cta->races != NULL) {
         pe_race_bar_release(cta, id, b->expected == 0);
     }
@@ -163,7 +164,7 @@ static void release(pe_cta *cta, uint32_t id)
         for (uint32_t l = 0; l < PE_LANES; l++) {
             met.val[l] = b->n_true;
         }
-        deliver(w, set, &met);
+        pe_lanes_give(w, set, &met);
         pe_lanes_wake(w, set, true);
     }
     *b = (pe_barrier){.is_open = false};

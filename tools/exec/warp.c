@@ -44,6 +44,7 @@ void pe_lanes_exit(pe_warp *w, uint32_t mask)
     w->runnable &= ~mask;
     w->active &= ~mask;
     w->cta->n_live -= pe_count(mask);
+    w->cta->n_events++;
     if (w->cta->races != NULL) {
         pe_race_exit(w, mask);
     }
