@@ -371,9 +371,9 @@ static bool emit_fma(pg_lw *c, dot *p)
                 return false;
             }
             pg_ptx_opnd d = pg_lw_reg(p->d[r].reg - 1);
-            pg_ptx_opnd ops[4] = {d, pg_lw_in_reg(c, PG_F32, p->a.el[a - 1]),
-                                  pg_lw_in_reg(c, PG_F32, p->b.el[b - 1]),
-                                  k == 0 && !is_same ? pg_lw_in_reg(c, PG_F32, p->c.el[r]) : d};
+            const pg_el from[3] = {p->a.el[a - 1], p->b.el[b - 1], p->c.el[r]};
+            pg_ptx_opnd ops[4] = {d, d, d, d};
+            pg_lw_in_regs(c, PG_F32, k == 0 && !is_same ? 3 : 2, from, ops + 1);
             pg_lw_emit(c, "fma.rn.f32", 4, ops);
         }
     }

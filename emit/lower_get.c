@@ -48,8 +48,8 @@ static pg_ptx_opnd address(pg_lw *c, pg_elem e, pg_el a)
 
 static void issue(pg_lw *c, const copy *p, uint32_t at, uint32_t bytes, pg_el guard)
 {
-    pg_ptx_opnd ops[4] = {address(c, PG_I32, p->to[at]), address(c, PG_I64, p->from[at]),
-                          pg_ptx_int(bytes), pg_ptx_int(0)};
+    pg_ptx_opnd to = address(c, PG_I32, p->to[at]), from = address(c, PG_I64, p->from[at]);
+    pg_ptx_opnd ops[4] = {to, from, pg_ptx_int(bytes), pg_ptx_int(0)};
     uint32_t n = 3;
     pg_el mask = p->mask == NULL ? pg_el_imm(1) : p->mask[at];
     if (mask.reg != 0) {

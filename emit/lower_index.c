@@ -106,8 +106,8 @@ static pg_el combine(pg_lw *c, pg_el a, pg_el b, bool is_disjoint)
     }
     pg_fact fa = pg_lw_fact(c, PG_I32, a);
     pg_fact fb = pg_lw_fact(c, PG_I32, b);
-    uint32_t r =
-        pg_lw_pure2(c, "xor.b32", PG_PTX_B32, pg_lw_use(c, PG_I32, a), pg_lw_use(c, PG_I32, b));
+    pg_ptx_opnd x = pg_lw_use(c, PG_I32, a);
+    uint32_t r = pg_lw_pure2(c, "xor.b32", PG_PTX_B32, x, pg_lw_use(c, PG_I32, b));
     uint64_t top = (uint64_t)(fa.hi | fb.hi);
     pg_lw_set_fact(c, r, 0, (INT64_C(2) << pg_log2(top)) - 1,
                    fa.align < fb.align ? fa.align : fb.align);

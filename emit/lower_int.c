@@ -71,8 +71,8 @@ static pg_el result(pg_lw *c, pg_elem e, uint32_t reg, const pg_fact *f)
 
 static uint32_t op2(pg_lw *c, const char *narrow, const char *wide, pg_elem e, pg_el a, pg_el b)
 {
-    return pg_lw_pure2(c, is_wide(e) ? wide : narrow, pg_lw_reg_type(e), pg_lw_use(c, e, a),
-                       pg_lw_use(c, e, b));
+    pg_ptx_opnd x = pg_lw_use(c, e, a);
+    return pg_lw_pure2(c, is_wide(e) ? wide : narrow, pg_lw_reg_type(e), x, pg_lw_use(c, e, b));
 }
 
 /* ---- add, multiply: the two that keep immediates apart -------------------------------------- */
@@ -410,8 +410,8 @@ static pg_el min_max(pg_lw *c, pg_op op, pg_elem e, pg_el a, pg_el b)
         f.lo = is_a_lo ? fa.lo : fb.lo;
         f.hi = is_a_hi ? fa.hi : fb.hi;
     }
-    uint32_t r = pg_lw_pure2(c, ops[is_min][is_signed][is_wide(e)], pg_lw_reg_type(e),
-                             pg_lw_use(c, e, a), pg_lw_use(c, e, b));
+    const char *const *names = ops[is_min][is_signed];
+    uint32_t r = op2(c, names[0], names[1], e, a, b);
     return result(c, e, r, &f);
 }
 
@@ -573,7 +573,8 @@ pg_el pg_lw_icmp(pg_lw *c, pg_elem e, int64_t is, bool is_signed, pg_el a, pg_el
         return pg_el_imm(holds ? 1 : 0);
     }
     const char *op = ops[is][(is_signed ? 2 : 0) + (is_wide(e) ? 1 : 0)];
-    return pg_el_reg(pg_lw_pure2(c, op, PG_PTX_PRED, pg_lw_use(c, e, a), pg_lw_use(c, e, b)));
+    pg_ptx_opnd x = pg_lw_use(c, e, a);
+    return pg_el_reg(pg_lw_pure2(c, op, PG_PTX_PRED, x, pg_lw_use(c, e, b)));
 }
 
 pg_el pg_lw_sext64(pg_lw *c, pg_elem from, pg_el a)

@@ -185,6 +185,8 @@ pg_ptx_type pg_lw_reg_type(pg_elem e);
 /* The element as an operand: register or immediate; in_reg: register always. */
 pg_ptx_opnd pg_lw_use(pg_lw *c, pg_elem e, pg_el v);
 pg_ptx_opnd pg_lw_in_reg(pg_lw *c, pg_elem e, pg_el v);
+void pg_lw_in_regs(pg_lw *c, pg_elem e, uint32_t n, const pg_el *v,
+                   pg_ptx_opnd *out); /* in order */
 
 void pg_lw_set_fact(pg_lw *c, uint32_t reg, int64_t lo, int64_t hi, uint32_t align);
 pg_fact pg_lw_fact(const pg_lw *c, pg_elem e, pg_el v); /* of the whole element */

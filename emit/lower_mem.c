@@ -56,15 +56,17 @@ uint32_t pg_lw_pack(pg_lw *c, pg_elem e, const pg_el *v)
         return e == PG_TF32 ? pg_lw_pure1(c, "mov.b32", PG_PTX_B32, x) : x.id;
     }
     if (size_of(e) == 2 && pg_elem_infos[e].cls == 'F') {
-        pg_ptx_opnd h[2] = {pg_lw_in_reg(c, e, v[0]), pg_lw_in_reg(c, e, v[1])};
+        pg_ptx_opnd h[2];
+        pg_lw_in_regs(c, e, 2, v, h);
         uint32_t w = pg_lw_new_reg(c, PG_PTX_B32);
         pg_ptx_opnd ops[2] = {pg_lw_reg(w), pg_ptx_vec(&c->b, h, 2)};
         pg_lw_emit(c, "mov.b32", 2, ops);
         return w;
     }
     if (size_of(e) == 2) {
-        return pg_lw_pure3(c, "prmt.b32", PG_PTX_B32, pg_lw_in_reg(c, e, v[0]),
-                           pg_lw_in_reg(c, e, v[1]), pg_ptx_int(0x5410));
+        pg_ptx_opnd h[2];
+        pg_lw_in_regs(c, e, 2, v, h);
+        return pg_lw_pure3(c, "prmt.b32", PG_PTX_B32, h[0], h[1], pg_ptx_int(0x5410));
     }
     pg_ptx_opnd byte[4];
     for (uint32_t j = 0; j < 4; j++) {
@@ -97,7 +99,10 @@ void pg_lw_unpack(pg_lw *c, pg_elem e, uint32_t w, pg_el *v)
         return;
     }
     if (size_of(e) == 2 && pg_elem_infos[e].cls == 'F') {
-        uint32_t h[2] = {pg_lw_new_reg(c, pg_lw_reg_type(e)), pg_lw_new_reg(c, pg_lw_reg_type(e))};
+        uint32_t h[2];
+        for (uint32_t j = 0; j < 2; j++) {
+            h[j] = pg_lw_new_reg(c, pg_lw_reg_type(e));
+        }
         pg_ptx_opnd pair[2] = {pg_lw_reg(h[0]), pg_lw_reg(h[1])};
         pg_ptx_opnd ops[2] = {pg_ptx_vec(&c->b, pair, 2), pg_lw_reg(w)};
         pg_lw_emit(c, "mov.b32", 2, ops);
@@ -375,8 +380,8 @@ static void reduce_in_memory(pg_lw *c, const pg_inst *i, const char *const opcod
         }
         bool is_near = addr[r].reg != 0 && addr[r].imm <= INT32_MAX && addr[r].imm >= INT32_MIN;
         pg_ptx_opnd base = is_near ? pg_lw_reg(addr[r].reg - 1) : pg_lw_in_reg(c, PG_I64, addr[r]);
-        pg_ptx_opnd ops[2] = {pg_ptx_addr(&c->b, base, is_near ? addr[r].imm : 0),
-                              pg_lw_in_reg(c, e, val[r])};
+        pg_ptx_opnd x = pg_lw_in_reg(c, e, val[r]);
+        pg_ptx_opnd ops[2] = {pg_ptx_addr(&c->b, base, is_near ? addr[r].imm : 0), x};
         pg_ptx_stmt *s = pg_lw_emit(c, opcode, 2, ops);
         if (guard.reg != 0) {
             pg_ptx_guard(s, pg_lw_reg(guard.reg - 1), false);

@@ -69,8 +69,10 @@ static pg_ptx_opnd exchange(pg_lw *c, const reduction *d, pg_ptx_opnd x, uint32_
     if (pg_elem_infos[d->work].bits == 32) {
         return exchange_32(c, type, x, lane_bit);
     }
-    pg_ptx_opnd half[2] = {pg_lw_reg(pg_lw_new_reg(c, PG_PTX_B32)),
-                           pg_lw_reg(pg_lw_new_reg(c, PG_PTX_B32))};
+    pg_ptx_opnd half[2];
+    for (uint32_t h = 0; h < 2; h++) {
+        half[h] = pg_lw_reg(pg_lw_new_reg(c, PG_PTX_B32));
+    }
     pg_lw_emit(c, "mov.b64", 2, (pg_ptx_opnd[]){pg_ptx_vec(&c->b, half, 2), x});
     for (uint32_t h = 0; h < 2; h++) {
         half[h] = exchange_32(c, PG_PTX_B32, half[h], lane_bit);

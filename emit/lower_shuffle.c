@@ -112,7 +112,8 @@ static void split(pg_lw *c, pg_elem e, pg_el x, uint32_t half[2])
         half[i] = pg_lw_new_reg(c, PG_PTX_B32);
         h[i] = pg_lw_reg(half[i]);
     }
-    pg_ptx_opnd ops[2] = {pg_ptx_vec(&c->b, h, 2), pg_lw_in_reg(c, e, x)};
+    pg_ptx_opnd whole = pg_lw_in_reg(c, e, x);
+    pg_ptx_opnd ops[2] = {pg_ptx_vec(&c->b, h, 2), whole};
     pg_lw_emit(c, "mov.b64", 2, ops);
 }
 

@@ -115,14 +115,15 @@ LOWER(BAR_ARRIVE)
 {
     int64_t side = pg_attr_int(&i->attrs, PG_A_SIDE, PG_SIDE_FULL);
     pg_ptx_opnd guard = arriver(c, i);
-    arrive(c, pg_lw_bar_addr(c, pg_lw_in(c, i, 0), side, pg_lw_scalar(c, i, 1)), guard);
+    pg_el slot = pg_lw_scalar(c, i, 1);
+    arrive(c, pg_lw_bar_addr(c, pg_lw_in(c, i, 0), side, slot), guard);
 }
 
 LOWER(BAR_EXPECT)
 {
     int64_t side = pg_attr_int(&i->attrs, PG_A_SIDE, PG_SIDE_FULL);
-    pg_ptx_opnd ops[3] = {pg_ptx_sink(),
-                          pg_lw_bar_addr(c, pg_lw_in(c, i, 0), side, pg_lw_scalar(c, i, 1)),
+    pg_el slot = pg_lw_scalar(c, i, 1);
+    pg_ptx_opnd ops[3] = {pg_ptx_sink(), pg_lw_bar_addr(c, pg_lw_in(c, i, 0), side, slot),
                           pg_ptx_int(pg_attr_int(&i->attrs, PG_A_BYTES, 0))};
     pg_ptx_opnd guard = one_thread(c);
     pg_ptx_guard(pg_lw_emit(c, "mbarrier.arrive.expect_tx.shared.b64", 3, ops), guard, false);
@@ -131,7 +132,8 @@ LOWER(BAR_EXPECT)
 LOWER(BAR_WAIT)
 {
     int64_t side = pg_attr_int(&i->attrs, PG_A_SIDE, PG_SIDE_FULL);
-    pg_ptx_opnd addr = pg_lw_bar_addr(c, pg_lw_in(c, i, 0), side, pg_lw_scalar(c, i, 1));
+    pg_el slot = pg_lw_scalar(c, i, 1);
+    pg_ptx_opnd addr = pg_lw_bar_addr(c, pg_lw_in(c, i, 0), side, slot);
     pg_ptx_opnd parity = pg_lw_use(c, PG_I32, pg_lw_scalar(c, i, 2));
     uint32_t again = pg_ptx_label_new(&c->b, side == PG_SIDE_EMPTY ? "wait_empty" : "wait_full");
     pg_ptx_label_here(&c->b, again);

@@ -73,9 +73,11 @@ LOWER(TMA_LOAD)
         guard = pg_lw_reg(pg_lw_thread_is_0(c));
     }
     for (int32_t rows = 0; rows < t->dims[0]; rows += step) {
-        pg_ptx_opnd o[3] = {part_addr(c, i, pg_lw_in(c, i, 1), (uint32_t)rows),
-                            box_at(c, i, 4, rank, (uint32_t)rows),
-                            pg_lw_bar_addr(c, pg_lw_in(c, i, 2), side, pg_lw_scalar(c, i, 3))};
+        pg_ptx_opnd o[3];
+        o[0] = part_addr(c, i, pg_lw_in(c, i, 1), (uint32_t)rows);
+        o[1] = box_at(c, i, 4, rank, (uint32_t)rows);
+        pg_el slot = pg_lw_scalar(c, i, 3);
+        o[2] = pg_lw_bar_addr(c, pg_lw_in(c, i, 2), side, slot);
         pg_ptx_guard(pg_lw_emit(c, ops[rank > 1 ? rank - 1 : 0], 3, o), guard, false);
     }
 }
@@ -98,8 +100,9 @@ LOWER(TMA_STORE)
         guard = pg_lw_reg(pg_lw_thread_is_0(c));
     }
     for (int32_t rows = 0; rows < t->dims[0]; rows += step) {
-        pg_ptx_opnd o[2] = {box_at(c, i, 2, rank, (uint32_t)rows),
-                            part_addr(c, i, pg_lw_in(c, i, 1), (uint32_t)rows)};
+        pg_ptx_opnd o[2];
+        o[0] = box_at(c, i, 2, rank, (uint32_t)rows);
+        o[1] = part_addr(c, i, pg_lw_in(c, i, 1), (uint32_t)rows);
         pg_ptx_guard(pg_lw_emit(c, ops[rank > 1 ? rank - 1 : 0], 2, o), guard, false);
     }
 }

@@ -292,6 +292,13 @@ pg_ptx_opnd pg_lw_in_reg(pg_lw *c, pg_elem e, pg_el v)
     return v.reg == 0 ? use_imm(c, e, v.imm, true) : pg_lw_use(c, e, v);
 }
 
+void pg_lw_in_regs(pg_lw *c, pg_elem e, uint32_t n, const pg_el *v, pg_ptx_opnd *out)
+{
+    for (uint32_t j = 0; j < n; j++) {
+        out[j] = pg_lw_in_reg(c, e, v[j]);
+    }
+}
+
 /* ---- values --------------------------------------------------------------------------------- */
 
 static void make_const(pg_lw *c, pg_val v, pg_lv *lv)

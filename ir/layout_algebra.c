@@ -181,7 +181,8 @@ pg_layout_error pg_layout_product(const pg_layout *tile, const pg_layout *grid, 
         }
         dims[d] = tile->dims[d] * grid->dims[d];
     }
-    maker m = {out, pg_layout_begin(out, tile->rank, dims), not_linear_over(tile, grid)};
+    maker m = {.l = out, .not_linear = not_linear_over(tile, grid)};
+    m.error = pg_layout_begin(out, tile->rank, dims);
     if (m.error == PG_LAYOUT_OK && !add_up(grid, m.not_linear)) {
         m.error = PG_LAYOUT_NOT_LINEAR;
     }

@@ -71,7 +71,8 @@ static void add_launch(adder *k)
 {
     ptxgen_value none = {0};
     ptxgen_launch_begin(k->b);
-    ptxgen_value blocks = ptxgen_build_binary(k->b, "icdiv", product(k), i64_const(k, k->block));
+    ptxgen_value elements = product(k);
+    ptxgen_value blocks = ptxgen_build_binary(k->b, "icdiv", elements, i64_const(k, k->block));
     ptxgen_value programs = ptxgen_build_binary(k->b, "imax", blocks, i64_const(k, 1));
     ptxgen_launch_end(k->b, ptxgen_build_cast(k->b, programs, PTXGEN_I32), none, none);
 }

@@ -11,8 +11,8 @@
 ptxgen_value build_gelu(ptxgen_builder *b, ptxgen_value x)
 {
     ptxgen_value square = ptxgen_build_binary(b, "fmul", x, x);
-    ptxgen_value factor = ptxgen_build_fma(b, square, build_const_like(b, x, TWO_C * CUBIC),
-                                           build_const_like(b, x, TWO_C));
+    ptxgen_value cubic = build_const_like(b, x, TWO_C * CUBIC);
+    ptxgen_value factor = ptxgen_build_fma(b, square, cubic, build_const_like(b, x, TWO_C));
     return build_times_sigmoid(b, x, ptxgen_build_binary(b, "fmul", x, factor));
 }
 

@@ -118,10 +118,17 @@ static void make_offset(const gemm *g, place *p)
     ptxgen_builder *b = g->b;
     ptxgen_value row = wide(g, ptxgen_build_iota(b, tile2(g, PTXGEN_I32, p->rows, 1), 0));
     ptxgen_value step = ptxgen_build_splat(b, p->stride, tile2(g, PTXGEN_I64, p->rows, 1));
-    ptxgen_value start =
-        op1(g, "broadcast", op2(g, "imul", row, step), tile2(g, PTXGEN_I64, p->rows, p->cols));
+    ptxgen_type all = tile2(g, PTXGEN_I64, p->rows, p->cols);
+    ptxgen_value start = op1(g, "broadcast", op2(g, "imul", row, step), all);
     ptxgen_value col = wide(g, ptxgen_build_iota(b, tile2(g, PTXGEN_I32, p->rows, p->cols), 1));
     p->offset = op2(g, "iadd", start, col);
+}
+
+/* Which numbers along `dim` of a tile of i32 are less than a scalar. */
+static ptxgen_value is_below(const gemm *g, ptxgen_type index, uint32_t dim, ptxgen_value limit)
+{
+    ptxgen_value number = ptxgen_build_iota(g->b, index, dim);
+    return ptxgen_build_compare(g->b, "icmp", "lt", number, ptxgen_build_splat(g->b, limit, index));
 }
 
 /* Which columns exist, as a 1 x cols tile. The question is asked once for `vec` neighbours, so that
@@ -135,8 +142,7 @@ static ptxgen_value col_mask(const gemm *g, const place *p)
     if (vec > 1) {
         limit = op2(g, "ishr", limit, i32(g, log2_of(vec)));
     }
-    ptxgen_value is_in = ptxgen_build_compare(b, "icmp", "lt", ptxgen_build_iota(b, index, 1),
-                                              ptxgen_build_splat(b, limit, index));
+    ptxgen_value is_in = is_below(g, index, 1, limit);
     if (vec == 1) {
         return is_in;
     }
@@ -152,24 +158,24 @@ static ptxgen_value col_mask(const gemm *g, const place *p)
 
 static ptxgen_value mask_of(const gemm *g, const place *p)
 {
-    ptxgen_builder *b = g->b;
     ptxgen_type index = tile2(g, PTXGEN_I32, p->rows, 1),
                 all = tile2(g, PTXGEN_I1, p->rows, p->cols);
-    ptxgen_value row = ptxgen_build_compare(b, "icmp", "lt", ptxgen_build_iota(b, index, 0),
-                                            ptxgen_build_splat(b, p->row_limit, index));
-    return op2(g, "and", op1(g, "broadcast", row, all), op1(g, "broadcast", col_mask(g, p), all));
+    ptxgen_value row = op1(g, "broadcast", is_below(g, index, 0, p->row_limit), all);
+    ptxgen_value col = op1(g, "broadcast", col_mask(g, p), all);
+    return op2(g, "and", row, col);
 }
 
 static ptxgen_value load(const gemm *g, const place *p, ptxgen_value pointer, ptxgen_elem e)
 {
     ptxgen_value zero = number(g, tile2(g, e, p->rows, p->cols), 0.0);
-    return ptxgen_build_load(g->b, ptxgen_build_addptr(g->b, pointer, p->offset), mask_of(g, p),
-                             zero);
+    ptxgen_value mask = mask_of(g, p);
+    return ptxgen_build_load(g->b, ptxgen_build_addptr(g->b, pointer, p->offset), mask, zero);
 }
 
 static void store(const gemm *g, const place *p, ptxgen_value pointer, ptxgen_value x)
 {
-    ptxgen_build_store(g->b, ptxgen_build_addptr(g->b, pointer, p->offset), x, mask_of(g, p));
+    ptxgen_value mask = mask_of(g, p);
+    ptxgen_build_store(g->b, ptxgen_build_addptr(g->b, pointer, p->offset), x, mask);
 }
 
 /* Rows (or columns) from `first` on. */
@@ -314,9 +320,9 @@ static place c_place(const gemm *g, int32_t bytes)
     place p = {.rows = g->s.tile[0],
                .cols = g->s.tile[1],
                .vec = vec_of(g, bytes),
-               .stride = wide(g, g->n[1]),
-               .row_limit = left(g, 0, g->first[0]),
-               .col_limit = left(g, 1, g->first[1])};
+               .stride = wide(g, g->n[1])};
+    p.row_limit = left(g, 0, g->first[0]);
+    p.col_limit = left(g, 1, g->first[1]);
     make_offset(g, &p);
     return p;
 }
@@ -335,12 +341,12 @@ static ptxgen_value with_bias(const gemm *g, const place *p, ptxgen_value x)
 {
     ptxgen_builder *b = g->b;
     ptxgen_type row = tile2(g, g->s.type->out, 1, g->s.tile[1]);
-    ptxgen_value at = ptxgen_build_addptr(
-        b, ptxgen_build_addptr(b, g->bias, wide(g, g->first[1])),
-        wide(g, ptxgen_build_iota(b, ptxgen_type_with_elem(g->m, row, PTXGEN_I32), 1)));
-    ptxgen_value y = ptxgen_build_load(b, at, col_mask(g, p), number(g, row, 0.0));
-    y = op1(g, "broadcast", converted(g, y, g->s.type->sum), sums(g));
-    return sum2(g, "fadd", "iadd", x, y);
+    ptxgen_value at = ptxgen_build_addptr(b, g->bias, wide(g, g->first[1]));
+    ptxgen_value col = ptxgen_build_iota(b, ptxgen_type_with_elem(g->m, row, PTXGEN_I32), 1);
+    at = ptxgen_build_addptr(b, at, wide(g, col));
+    ptxgen_value mask = col_mask(g, p), zero = number(g, row, 0.0);
+    ptxgen_value y = converted(g, ptxgen_build_load(b, at, mask, zero), g->s.type->sum);
+    return sum2(g, "fadd", "iadd", x, op1(g, "broadcast", y, ptxgen_value_type(b, x)));
 }
 
 static void epilogue(const gemm *g, ptxgen_value x)
@@ -355,8 +361,8 @@ static void epilogue(const gemm *g, ptxgen_value x)
     if (g->s.has_bias) {
         x = with_bias(g, &p, x);
     }
-    store(g, &p, start(g, g->c, g->first[0], p.stride, g->first[1]),
-          converted(g, activation(g, x), g->s.type->out));
+    x = converted(g, activation(g, x), g->s.type->out);
+    store(g, &p, start(g, g->c, g->first[0], p.stride, g->first[1]), x);
 }
 
 /* ---- parts of k --------------------------------------------------------------------------------
@@ -382,7 +388,8 @@ static ptxgen_value sum_of_parts(const gemm *g)
     ptxgen_builder *b = g->b;
     place p = c_place(g, 4);
     ptxgen_value zero = number(g, sums(g), 0.0), args[2], sum = {0};
-    ptxgen_for_begin(b, i32(g, 0), i32(g, g->s.split), i32(g, 1), 1, &zero, args);
+    ptxgen_value from = i32(g, 0), to = i32(g, g->s.split);
+    ptxgen_for_begin(b, from, to, i32(g, 1), 1, &zero, args);
     ptxgen_value x = load(g, &p, part_start(g, &p, args[0]), g->s.type->sum);
     x = sum2(g, "fadd", "iadd", args[1], x);
     ptxgen_for_end(b, 1, &x, &sum);
@@ -546,28 +553,31 @@ static void shapes(const gemm *g, const taken *t)
 /* Tiles along m or n, at least one. */
 static ptxgen_value tiles(const gemm *g, int dim)
 {
-    return op2(g, "imax", op2(g, "icdiv", g->n[dim], i32(g, g->s.tile[dim])), i32(g, 1));
+    ptxgen_value n = op2(g, "icdiv", g->n[dim], i32(g, g->s.tile[dim]));
+    return op2(g, "imax", n, i32(g, 1));
 }
 
 static void grid(const gemm *g, int64_t parts)
 {
     const ptxgen_value none = {0};
     ptxgen_launch_begin(g->b);
-    ptxgen_launch_end(g->b, op2(g, "imul", tiles(g, 0), tiles(g, 1)),
-                      parts > 1 ? i32(g, parts) : none, none);
+    ptxgen_value down = tiles(g, 0);
+    ptxgen_value all = op2(g, "imul", down, tiles(g, 1));
+    ptxgen_launch_end(g->b, all, parts > 1 ? i32(g, parts) : none, none);
 }
 
 static void place_program(gemm *g)
 {
     ptxgen_builder *b = g->b;
-    ptxgen_value pid = ptxgen_build_program_id(b, 0), down = tiles(g, 0);
-    ptxgen_value width = op2(g, "imul", tiles(g, 1), i32(g, GROUP));
-    ptxgen_value top = op2(g, "imul", op2(g, "idiv", pid, width), i32(g, GROUP));
-    ptxgen_value height = op2(g, "imin", op2(g, "isub", down, top), i32(g, GROUP));
+    ptxgen_value pid = ptxgen_build_program_id(b, 0), down = tiles(g, 0), across = tiles(g, 1);
+    ptxgen_value group = i32(g, GROUP), width = op2(g, "imul", across, group);
+    ptxgen_value top = op2(g, "imul", op2(g, "idiv", pid, width), group);
+    ptxgen_value height = op2(g, "imin", op2(g, "isub", down, top), group);
     ptxgen_value in_group = op2(g, "irem", pid, width);
     ptxgen_value row = op2(g, "iadd", top, op2(g, "irem", in_group, height));
     g->first[0] = op2(g, "imul", row, i32(g, g->s.tile[0]));
-    g->first[1] = op2(g, "imul", op2(g, "idiv", in_group, height), i32(g, g->s.tile[1]));
+    ptxgen_value col = op2(g, "idiv", in_group, height);
+    g->first[1] = op2(g, "imul", col, i32(g, g->s.tile[1]));
 }
 
 static ptxgen_status kernel(gemm g, const char *name, const taken *t)

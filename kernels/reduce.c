@@ -40,7 +40,8 @@ static ptxgen_status build_rows(ptxgen_module *m, const kernel_settings *s, int 
     }
     ptxgen_value y = is_max ? rows_fold(&k, take_max, NULL, -HUGE_VAL, "max")
                             : rows_fold(&k, take_sum, NULL, 0.0, "sum");
-    ptxgen_build_store(k.b, ptxgen_build_addptr(k.b, k.out, k.row), narrow(k.b, y, k.elem), none);
+    y = narrow(k.b, y, k.elem);
+    ptxgen_build_store(k.b, ptxgen_build_addptr(k.b, k.out, k.row), y, none);
     return rows_end(&k);
 }
 
@@ -97,8 +98,8 @@ static ptxgen_value columns_load(columns *c, ptxgen_value row)
 {
     ptxgen_builder *b = c->b;
     ptxgen_value i = ptxgen_build_iota(b, c->i32_tile, 0), j = ptxgen_build_iota(b, c->i32_tile, 1);
-    ptxgen_value down = ptxgen_build_binary(b, "imul", ptxgen_build_cast(b, i, PTXGEN_I64),
-                                            ptxgen_build_splat(b, c->cols, c->i64_tile));
+    ptxgen_value down = ptxgen_build_cast(b, i, PTXGEN_I64);
+    down = ptxgen_build_binary(b, "imul", down, ptxgen_build_splat(b, c->cols, c->i64_tile));
     ptxgen_value off = ptxgen_build_binary(b, "iadd", down, ptxgen_build_cast(b, j, PTXGEN_I64));
     ptxgen_value start = ptxgen_build_binary(b, "imul", row, c->cols);
     start = ptxgen_build_binary(b, "iadd", start, c->first);
@@ -134,7 +135,8 @@ static ptxgen_status build_columns(ptxgen_module *m, const kernel_settings *s, i
     columns_params(&c, s);
     ptxgen_value acc = ptxgen_const_float(b, f32_tile, is_max ? -HUGE_VAL : 0.0);
     ptxgen_value args[2] = {{0}}, sum = {0};
-    ptxgen_for_begin(b, i64_const(&c, 0), c.rows, i64_const(&c, OUTER_ROWS), 1, &acc, args);
+    ptxgen_value from = i64_const(&c, 0);
+    ptxgen_for_begin(b, from, c.rows, i64_const(&c, OUTER_ROWS), 1, &acc, args);
     ptxgen_value next =
         ptxgen_build_binary(b, is_max ? "fmax" : "fadd", args[1], columns_load(&c, args[0]));
     ptxgen_for_end(b, 1, &next, &sum);

@@ -109,7 +109,8 @@ static ptxgen_value walk(rows_kernel *k, rows_step *step, const ptxgen_value *en
     ptxgen_builder *b = k->b;
     const uint32_t n = acc.id != 0 ? 1 : 0;
     ptxgen_value args[2] = {{0}};
-    ptxgen_for_begin(b, i64_const(k, 0), k->whole, i64_const(k, k->block), n, &acc, args);
+    ptxgen_value from = i64_const(k, 0);
+    ptxgen_for_begin(b, from, k->whole, i64_const(k, k->block), n, &acc, args);
     rows_block at = {.at = args[0]};
     ptxgen_value next = step(k, &at, env, args[1]);
     ptxgen_value done = {0};

@@ -41,7 +41,8 @@ static ptxgen_value i64(const transpose *t, int64_t x)
 
 static ptxgen_value tiles(const transpose *t, int dim)
 {
-    return op2(t, "imax", op2(t, "icdiv", t->n[dim], i64(t, t->tile[dim])), i64(t, 1));
+    ptxgen_value n = op2(t, "icdiv", t->n[dim], i64(t, t->tile[dim]));
+    return op2(t, "imax", n, i64(t, 1));
 }
 
 /* Number of each element along dimension d of the tile. */
@@ -65,8 +66,8 @@ static ptxgen_value exists(const transpose *t, uint32_t d, ptxgen_value left)
     const int32_t groups[2] = {d == 0 ? n : 1, d == 0 ? 1 : n};
     ptxgen_type index = tile_of(t, PTXGEN_I32, groups[0], groups[1]);
     ptxgen_value number = ptxgen_build_iota(t->b, index, d);
-    ptxgen_value limit = ptxgen_build_cast(
-        t->b, op2(t, "imin", op2(t, "icdiv", left, i64(t, t->div)), i64(t, n)), PTXGEN_I32);
+    ptxgen_value limit = op2(t, "icdiv", left, i64(t, t->div));
+    limit = ptxgen_build_cast(t->b, op2(t, "imin", limit, i64(t, n)), PTXGEN_I32);
     ptxgen_value is_in =
         ptxgen_build_compare(t->b, "icmp", "lt", number, ptxgen_build_splat(t->b, limit, index));
     if (t->div > 1) {
@@ -96,8 +97,8 @@ static ptxgen_value pointers(const transpose *t, ptxgen_value pointer, uint32_t 
     ptxgen_value r = ptxgen_build_cast(b, index_along(t, d), PTXGEN_I64);
     ptxgen_value skip = op2(t, "imul", r, ptxgen_build_splat(b, stride, ptxgen_value_type(b, r)));
     ptxgen_value c = ptxgen_build_cast(b, index_along(t, 1 - d), PTXGEN_I64);
-    return ptxgen_build_addptr(
-        b, at, op2(t, "iadd", spread(t, skip, PTXGEN_I64), spread(t, c, PTXGEN_I64)));
+    skip = spread(t, skip, PTXGEN_I64);
+    return ptxgen_build_addptr(b, at, op2(t, "iadd", skip, spread(t, c, PTXGEN_I64)));
 }
 
 static void params(transpose *t)
@@ -134,16 +135,19 @@ static ptxgen_status build(ptxgen_module *m, const kernel_settings *s)
     ptxgen_kernel_attr(t.b, "warps", kernel_setting_int(s, "warps"));
     params(&t);
     ptxgen_launch_begin(t.b);
-    ptxgen_value programs = op2(&t, "imul", tiles(&t, 0), tiles(&t, 1));
+    ptxgen_value programs = tiles(&t, 0);
+    programs = op2(&t, "imul", programs, tiles(&t, 1));
     ptxgen_launch_end(t.b, ptxgen_build_cast(t.b, programs, PTXGEN_I32), none, none);
     ptxgen_value pid = ptxgen_build_cast(t.b, ptxgen_build_program_id(t.b, 0), PTXGEN_I64);
     ptxgen_value across = tiles(&t, 1), left[2];
-    t.first[0] = op2(&t, "imul", op2(&t, "idiv", pid, across), i64(&t, t.tile[0]));
-    t.first[1] = op2(&t, "imul", op2(&t, "irem", pid, across), i64(&t, t.tile[1]));
+    t.first[0] = op2(&t, "idiv", pid, across);
+    t.first[1] = op2(&t, "irem", pid, across);
     for (int d = 0; d < 2; d++) {
+        t.first[d] = op2(&t, "imul", t.first[d], i64(&t, t.tile[d]));
         left[d] = op2(&t, "isub", t.n[d], t.first[d]);
     }
-    ptxgen_value mask = op2(&t, "and", exists(&t, 0, left[1]), exists(&t, 1, left[0]));
+    ptxgen_value mask = exists(&t, 0, left[1]);
+    mask = op2(&t, "and", mask, exists(&t, 1, left[0]));
     ptxgen_type type = tile_of(&t, t.elem, t.tile[1], t.tile[0]);
     const int is_float = t.elem == PTXGEN_F16 || t.elem == PTXGEN_BF16 || t.elem == PTXGEN_F32 ||
                          t.elem == PTXGEN_F64;

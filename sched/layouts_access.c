@@ -119,8 +119,10 @@ static steps of_operation(finder *f, const pg_inst *i, uint32_t depth)
     case PG_OP_CONST: return s;
     case PG_OP_IOTA: s.at[pg_attr_int(&i->attrs, PG_A_DIM, 0) % PG_MAX_RANK] = 1; return s;
     case PG_OP_IADD:
-    case PG_OP_ADDPTR: return sum(find(f, i->in[0], depth), find(f, i->in[1], depth), 1);
-    case PG_OP_ISUB: return sum(find(f, i->in[0], depth), find(f, i->in[1], depth), -1);
+    case PG_OP_ADDPTR:
+    case PG_OP_ISUB:
+        s = find(f, i->in[0], depth);
+        return sum(s, find(f, i->in[1], depth), i->op == PG_OP_ISUB ? -1 : 1);
     case PG_OP_IMUL: return product(f, i, depth);
     case PG_OP_CAST:
     case PG_OP_UCAST:
@@ -202,23 +204,25 @@ static uint32_t divisor(finder *f, pg_val v, uint32_t dim, uint32_t depth)
     if (value->kind == PG_V_ARG && value->region->owner != NULL &&
         value->region->owner->op == PG_OP_FOR && depth > 0 && f->n_nodes++ < MAX_NODES) {
         const pg_inst *loop = value->region->owner; /* a carried value: as it began */
-        return value->index == 0 ? least(divisor(f, loop->in[0], dim, depth - 1),
-                                         divisor(f, loop->in[2], dim, depth - 1))
-                                 : divisor(f, loop->in[2 + value->index], dim, depth - 1);
+        const uint32_t first =
+            divisor(f, loop->in[value->index == 0 ? 0 : 2 + value->index], dim, depth - 1);
+        return value->index == 0 ? least(first, divisor(f, loop->in[2], dim, depth - 1)) : first;
     }
     if (value->kind != PG_V_RESULT || depth == 0 || f->n_nodes++ > MAX_NODES) {
         return 0;
     }
     const pg_inst *i = value->def;
+    uint32_t first = 0;
     switch (i->op) {
     case PG_OP_IOTA: return pg_attr_int(&i->attrs, PG_A_DIM, 0) == dim ? ALL : 0;
     case PG_OP_IADD:
     case PG_OP_ISUB:
     case PG_OP_ADDPTR:
-        return least(divisor(f, i->in[0], dim, depth - 1), divisor(f, i->in[1], dim, depth - 1));
+        first = divisor(f, i->in[0], dim, depth - 1);
+        return least(first, divisor(f, i->in[1], dim, depth - 1));
     case PG_OP_IMUL:
-        return least(divisor(f, i->in[0], dim, depth - 1) + divisor(f, i->in[1], dim, depth - 1),
-                     ALL);
+        first = divisor(f, i->in[0], dim, depth - 1);
+        return least(first + divisor(f, i->in[1], dim, depth - 1), ALL);
     case PG_OP_SPLAT:
     case PG_OP_CONST:
     case PG_OP_CAST:
@@ -422,9 +426,10 @@ static bool copy_cost(pg_layouts *l, const pg_inst *at, pg_type tile, pg_enc fro
                       uint32_t *out)
 {
     pg_convert_plan plan;
-    if (pg_convert_of_types(l->types, pg_type_with_enc(l->types, tile, from),
-                            pg_type_with_enc(l->types, tile, to), pg_inst_warps(at),
-                            l->k->module->sm, &plan) != PG_LAYOUT_OK) {
+    const pg_type before = pg_type_with_enc(l->types, tile, from);
+    const pg_type after = pg_type_with_enc(l->types, tile, to);
+    if (pg_convert_of_types(l->types, before, after, pg_inst_warps(at), l->k->module->sm, &plan) !=
+        PG_LAYOUT_OK) {
         return false;
     }
     *out = plan.cost;

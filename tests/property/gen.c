@@ -165,7 +165,8 @@ static gen_val make_compare(gen *g, uint32_t shape)
         x = make_load(g, PG_I32, shape);
     }
     gen_val v = begin_def(g);
-    pg_putf(g->out, "icmp %%v%u, %u [is=%s]", x.name, 1 + below(g, 40), below(g, 2) ? "lt" : "ge");
+    const uint32_t limit = 1 + below(g, 40);
+    pg_putf(g->out, "icmp %%v%u, %u [is=%s]", x.name, limit, below(g, 2) ? "lt" : "ge");
     return end_def(g, v, PG_I1, shape);
 }
 
@@ -376,6 +377,12 @@ static uint32_t random_shape(gen *g)
     return likely[below(g, sizeof likely)];
 }
 
+static gen_val pick_any(gen *g)
+{
+    const uint32_t elem = random_elem(g, below(g, 2) != 0);
+    return pick(g, elem, random_shape(g));
+}
+
 static bool is_division(uint32_t op)
 {
     return op == PG_OP_IDIV || op == PG_OP_UDIV || op == PG_OP_IREM || op == PG_OP_UREM ||
@@ -463,7 +470,8 @@ static void make_table_op(gen *g)
             continue;
         }
         if (op == PG_OP_CAST || op == PG_OP_UCAST) {
-            (void)make_cast(g, pg_gen_elems[below(g, PG_GEN_N_ELEMS)], random_shape(g));
+            const uint32_t to = pg_gen_elems[below(g, PG_GEN_N_ELEMS)];
+            (void)make_cast(g, to, random_shape(g));
         } else {
             make_elementwise(g, op);
         }
@@ -575,7 +583,7 @@ static void make_for(gen *g)
     const uint32_t n = below(g, 4);
     gen_val init[3] = {{0}}, res[3] = {{0}}, arg[3] = {{0}};
     for (uint32_t j = 0; j < n; j++) {
-        init[j] = pick(g, random_elem(g, below(g, 2) != 0), random_shape(g));
+        init[j] = pick_any(g);
         res[j] = init[j];
         res[j].name = g->n_names++;
         arg[j] = init[j];
@@ -638,7 +646,7 @@ static void make_while(gen *g)
     pg_putf(g->out, "and %%v%u, 3", any.name);
     init[0] = end_def(g, v, PG_I32, SCALAR);
     for (uint32_t j = 0; j < n; j++) {
-        init[j] = j == 0 ? init[0] : pick(g, random_elem(g, below(g, 2) != 0), random_shape(g));
+        init[j] = j == 0 ? init[0] : pick_any(g);
         res[j] = arg[j] = init[j];
         res[j].name = g->n_names++;
         arg[j].name = g->n_names++;
@@ -687,7 +695,7 @@ static void make_if(gen *g)
     gen_val res[3] = {{0}}, like[3] = {{0}};
     const gen_val condition = pick(g, PG_I1, SCALAR);
     for (uint32_t j = 0; j < n; j++) {
-        like[j] = pick(g, random_elem(g, below(g, 2) != 0), random_shape(g));
+        like[j] = pick_any(g);
         res[j] = like[j];
         res[j].name = g->n_names++;
     }
@@ -721,11 +729,13 @@ static void make_block(gen *g, int32_t n)
         } else if (dice < 72) {
             make_shape_op(g);
         } else if (dice < 82) {
-            (void)make_load(g, pg_gen_elems[below(g, PG_GEN_N_ELEMS)], random_shape(g));
+            const uint32_t e = pg_gen_elems[below(g, PG_GEN_N_ELEMS)];
+            (void)make_load(g, e, random_shape(g));
         } else if (dice < 84) {
             make_atomic(g);
         } else if (dice < 90) {
-            make_store(g, pick(g, pg_gen_elems[below(g, PG_GEN_N_ELEMS)], random_shape(g)), true);
+            const uint32_t e = pg_gen_elems[below(g, PG_GEN_N_ELEMS)];
+            make_store(g, pick(g, e, random_shape(g)), true);
         } else if (g->depth < 3 && dice < 93) {
             make_for(g);
         } else if (g->depth < 3 && dice < 96) {

@@ -136,6 +136,13 @@ static uint64_t rng(uint64_t *s)
     return *s;
 }
 
+/* A number of any number of bits. */
+static uint64_t any_length(uint64_t *s)
+{
+    uint64_t x = rng(s);
+    return x >> (rng(s) % 64);
+}
+
 Test(fold, wide_integers)
 {
     uint64_t seed = 88172645463325252u;
@@ -151,8 +158,8 @@ Test(fold, wide_integers)
                                 UINT64_C(1) << 32};
     pg_attrs promised = nw();
     for (uint32_t k = 0; k < 100000; k++) {
-        uint64_t a = k % 4 == 0 ? corners[rng(&seed) % 10] : rng(&seed) >> (rng(&seed) % 64);
-        uint64_t b = k % 3 == 0 ? corners[rng(&seed) % 10] : rng(&seed) >> (rng(&seed) % 64);
+        uint64_t a = k % 4 == 0 ? corners[rng(&seed) % 10] : any_length(&seed);
+        uint64_t b = k % 3 == 0 ? corners[rng(&seed) % 10] : any_length(&seed);
         __extension__ typedef __int128 wide;
         wide sa = (int64_t)a, sb = (int64_t)b;
         wide exact[3] = {sa + sb, sa - sb, sa * sb};
@@ -342,9 +349,8 @@ Test(fold, fma_rounds_once)
     for (uint32_t k = 0; k < 100000; k++) {
         float a = 1 + (float)(rng(&seed) % 8388608) / 8388608.0f,
               b = 1 + (float)(rng(&seed) % 8388608) / 8388608.0f;
-        float c = k % 2 == 0 ? -(a * b)
-                             : ldexpf((float)(int64_t)(rng(&seed) % 1000) - 500.0f,
-                                      -(int)(rng(&seed) % 30));
+        const float far = (float)(int64_t)(rng(&seed) % 1000) - 500.0f;
+        const float c = k % 2 == 0 ? -(a * b) : ldexpf(far, -(int)(rng(&seed) % 30));
         const uint64_t in[3] = {pg_f32_bits(a), pg_f32_bits(b), pg_f32_bits(c)};
         /* 48 bits of product and 24 of the addend within 2^64: exact in 128 bits. */
         __extension__ typedef __int128 wide;
@@ -449,7 +455,7 @@ Test(fold, casts_from_integers_round_once)
     uint64_t seed = 77;
     const pg_elem floats[] = {PG_F16, PG_BF16, PG_F32, PG_F64};
     for (uint32_t k = 0; k < 50000; k++) {
-        uint64_t x = rng(&seed) >> (rng(&seed) % 64);
+        uint64_t x = any_length(&seed);
         if (k % 4 == 0) { /* just beside a tie of bf16 or f32 */
             uint32_t p = k % 8 == 0 ? 8 : 24;
             x = (x | UINT64_C(1) << 63) >> (64 - p) << (64 - p);

@@ -79,14 +79,15 @@ static ptxgen_status build_scale(ptxgen_module *m, const char *op)
     ptxgen_value programs = ptxgen_build_binary(b, "icdiv", n, ptxgen_const_int(b, i32, BLOCK));
     ptxgen_launch_end(b, programs, none, none);
 
-    ptxgen_value first = ptxgen_build_binary(b, "imul", ptxgen_build_program_id(b, 0),
-                                             ptxgen_const_int(b, i32, BLOCK));
-    ptxgen_value i = ptxgen_build_binary(b, "iadd", ptxgen_build_splat(b, first, index),
-                                         ptxgen_build_iota(b, index, 0));
+    /* Calls that build stand in statements of their own: C orders statements, not arguments. */
+    ptxgen_value first = ptxgen_build_program_id(b, 0);
+    first = ptxgen_build_binary(b, "imul", first, ptxgen_const_int(b, i32, BLOCK));
+    ptxgen_value i = ptxgen_build_splat(b, first, index);
+    i = ptxgen_build_binary(b, "iadd", i, ptxgen_build_iota(b, index, 0));
     ptxgen_value mask = ptxgen_build_compare(b, "icmp", "lt", i, ptxgen_build_splat(b, n, index));
     ptxgen_value v = ptxgen_build_load(b, ptxgen_build_addptr(b, x, i), mask, none);
-    ptxgen_value r = ptxgen_build_fma(b, v, ptxgen_build_splat(b, scale, tile),
-                                      ptxgen_build_splat(b, shift, tile));
+    ptxgen_value factor = ptxgen_build_splat(b, scale, tile);
+    ptxgen_value r = ptxgen_build_fma(b, v, factor, ptxgen_build_splat(b, shift, tile));
     r = ptxgen_build_binary(b, op, r, ptxgen_const_float(b, tile, 0.0));
     ptxgen_build_store(b, ptxgen_build_addptr(b, y, i), r, mask);
     return ptxgen_kernel_end(b);
