@@ -8,8 +8,8 @@
 #include "tools/exec/ptxexec.h"
 
 /* The body between the braces sees: %rd1 = in, %rd2 = out (generic and global), %r1 = %tid.x,
- * %r2 = %ctaid.x, and free registers %r3.. %rd3.. %f, %h (16 bits), %d (f64), %p1... `sm` is 32 KiB
- * of shared memory. Lines of the body start with LINE_1. */
+ * %r2 = %ctaid.x, and free registers %r3.. %rd3.. %f, %h (16 bits), %d (f64), %p1... `sm` is 64 KiB
+ * of shared memory at a multiple of 1024. Lines of the body start with LINE_1. */
 enum { PTX_LINE_1 = 21 };
 typedef struct ptx_case {
     const char *body;

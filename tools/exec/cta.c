@@ -2,6 +2,7 @@
 #include "tools/exec/async.h"
 #include "tools/exec/mbar.h"
 #include "tools/exec/race.h"
+#include "tools/exec/wgmma.h"
 
 static void *resize(pg_alloc alloc, void *block, size_t old_size, size_t new_size)
 {
@@ -185,11 +186,13 @@ void pe_cta_fini(pe_cta *cta)
     keep_output(cta);
     for (uint32_t k = 0; k < cta->n_warps; k++) {
         pe_copy_fini(&cta->warps[k]);
+        pe_wg_regs_free(&cta->warps[k]);
         pe_warp_memory_free(&cta->warps[k]);
     }
     pe_tasks_fini(cta);
     pe_mbar_fini(cta);
     pe_races_fini(cta);
+    pe_wg_fini(cta);
     resize(alloc, cta->warps, cta->n_warps * sizeof *cta->warps, 0);
     resize(alloc, cta->shared.data, (size_t)cta->shared.size * 2, 0);
     *cta = (pe_cta){.launch = cta->launch,
@@ -232,6 +235,7 @@ static void report_waiter(pe_warp *w, uint32_t group)
                     "lanes %08x wait for the lanes %08x of member mask 0x%08x", group,
                     w->wait_mask[lane] & w->live & ~group, w->wait_mask[lane]);
         break;
+    case PE_W_WGMMA: pe_wg_report_wait(w, i, group); break;
     default: {
         const pe_barrier *b = &w->cta->barrier[w->wait_key[lane] % PE_N_BARRIERS];
         uint32_t expected = b->expected != 0 ? b->expected : w->cta->n_live;
@@ -276,6 +280,9 @@ bool pe_cta_run(pe_cta *cta, uint32_t turns)
         if (cta->n_steps >= cta->next_due) {
             pe_async_advance(cta);
         }
+        if (cta->wg != NULL && cta->n_steps >= cta->wg->next_due) {
+            pe_wg_advance(cta);
+        }
         uint32_t set = runnable_warps(cta);
         if (set == 0 && !cta->is_failed && (pe_async_force(cta) || pe_mbar_time_out(cta))) {
             continue;
@@ -288,7 +295,7 @@ bool pe_cta_run(pe_cta *cta, uint32_t turns)
         }
         uint32_t index = pick(cta, set);
         uint32_t budget = 4096;
-        if ((set & (set - 1)) != 0 || cta->next_due != UINT64_MAX) {
+        if ((set & (set - 1)) != 0 || cta->next_due != UINT64_MAX || cta->wg != NULL) {
             /* several, or copies under way: short turns of drawn length */
             budget = 16 + (uint32_t)(pe_random(&cta->rng) >> 40) % 128;
         }

@@ -522,6 +522,7 @@ static void decode_func(ptxexec_module *m, pe_func *f, uint32_t *local_at, const
                 .carry = PE_NONE};
     pe_layout_frame(m, f, local_at, rows);
     f->entry_pc = m->code.n;
+    uint32_t first_src = m->srcs.n;
     for (uint32_t k = 0; k < pf->body.n; k++) {
         d.s = &pf->body.at[k];
         if (d.s->kind == PG_PTX_S_LABEL && d.s->id < pf->labels.n) {
@@ -530,6 +531,7 @@ static void decode_func(ptxexec_module *m, pe_func *f, uint32_t *local_at, const
             decode_statement(&d);
         }
     }
+    pe_track_func(&d, first_src);
     end_of_body(&d);
     for (uint32_t k = 0; k < d.fixups.n; k++) {
         pe_fixup x = d.fixups.at[k];

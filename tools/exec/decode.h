@@ -88,6 +88,10 @@ void pe_layout_params(ptxexec_module *m, pe_func *f, uint32_t *param_at);
 uint64_t pe_sym_size(const pg_ptx_sym *s);
 uint32_t pe_sym_align(const pg_ptx_sym *s);
 
+/* Finds who touches the registers of wgmma; the statements' sources start at first_src (track.c).
+ */
+void pe_track_func(pe_dec *d, uint32_t first_src);
+
 /* fn for moves that decoding inserts */
 void pe_mov_sreg(pe_warp *w, const pe_inst *i, uint32_t mask);
 void pe_mov_symbol(pe_warp *w, const pe_inst *i, uint32_t mask);

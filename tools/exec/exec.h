@@ -56,6 +56,7 @@ typedef struct pe_copy pe_copy;       /* async.c: a cp.async on its way */
 typedef struct pe_task pe_task;       /* async.c: something that happens later */
 typedef struct pe_mbar pe_mbar;       /* mbar.c: an mbarrier object */
 typedef struct pe_clock pe_clock;     /* race.h */
+typedef struct pe_wg pe_wg;           /* wgmma.c: one CTA's products on their way */
 typedef void (*pe_fn)(pe_warp *w, const pe_inst *i, uint32_t mask);
 
 /* A register row of the frame, or a row of the constant pool (PE_CONST set). */
@@ -70,7 +71,8 @@ enum {                 /* pe_inst.flags */
        PE_I_OWN_GUARD = 8, /* the handler looks at the guard itself (it sees all active lanes) */
        PE_I_STRONG = 16,   /* atomic, volatile, relaxed ...: does not race with its like */
        PE_I_RELEASE = 32,
-       PE_I_ACQUIRE = 64
+       PE_I_ACQUIRE = 64,
+       PE_I_TRACKED = 128 /* touches registers that some wgmma of its function names */
 };
 
 struct pe_inst {
@@ -92,8 +94,11 @@ struct pe_inst {
 
 typedef struct pe_src { /* where an instruction stands in the text */
     pg_loc loc;
-    uint32_t opcode; /* interned spelling: index into pe_module.opcodes */
+    uint32_t opcode;       /* interned spelling: index into pe_module.opcodes */
+    uint32_t refs, n_refs; /* TRACKED: in pe_module.refs */
 } pe_src;
+
+enum { PE_REF_WRITE = 1 }; /* a ref is 2 * row of the 32-bit bank, + this */
 
 /* A value that a call moves between frames: a register row or bytes of local memory. */
 typedef struct pe_slot {
@@ -143,6 +148,7 @@ struct ptxexec_module {
     pg_ptx_module *ptx;
     PG_VEC(pe_inst) code;
     PG_VEC(pe_src) srcs;
+    pg_vec_u32 refs; /* track.c */
     pg_vec_str opcodes;
     pg_map opcode_ids;
     PG_VEC(pe_func *) funcs; /* index = pg_ptx_module.funcs */
@@ -207,7 +213,8 @@ typedef enum pe_wait {
     PE_W_ALIGN, /* for the rest of the warp at an .aligned instruction */
     PE_W_SYNC,  /* for the lanes of a member mask */
     PE_W_BARRIER,
-    PE_W_MBAR /* in test_wait or try_wait: wait_key is the address, wait_val[0] the phase */
+    PE_W_MBAR, /* in test_wait or try_wait: wait_key is the address, wait_val[0] the phase */
+    PE_W_WGMMA /* for the other warps of the warp group, at wgmma.wait_group */
 } pe_wait;
 
 typedef struct pe_lane { /* a lane that is not running now */
@@ -267,6 +274,7 @@ struct pe_warp {
     uint32_t n_issued;    /* cp.async instructions */
     uint32_t n_polls;     /* test_waits in vain while nothing happened */
     uint64_t poll_events; /* n_events of the CTA at the last one */
+    struct pe_wg_regs *wg_regs; /* NULL before the first wgmma */
 };
 
 typedef struct pe_barrier {
@@ -337,6 +345,7 @@ struct pe_cta {
     uint64_t n_events;
     uint64_t stuck_events; /* n_events when nobody could go on the last time */
     uint32_t n_time_outs;  /* since then */
+    pe_wg *wg;         /* NULL before the first wgmma */
 };
 
 struct pe_launch {
@@ -558,6 +567,9 @@ void pe_lanes_give(pe_warp *w, uint32_t set, const pe_met *met);
 void pe_sync_arrive(pe_warp *w, const pe_inst *i, uint32_t mask);
 /* ops_sync.c: computes for the lanes `set`. */
 void pe_sync_results(pe_warp *w, const pe_inst *i, uint32_t set, pe_met *out);
+
+/* A TRACKED instruction is about to run: false after a fault (wgmma_regs.c). */
+bool pe_wg_touch(pe_warp *w, const pe_inst *i);
 
 /* Runs up to `budget` instructions of the warp. */
 void pe_warp_run(pe_warp *w, uint32_t budget);

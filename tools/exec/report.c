@@ -238,7 +238,11 @@ const char *ptxexec_fault_kind_text(ptxexec_fault_kind kind)
                                         "stack overflow",
                                         "shuffle from a lane that is not there",
                                         "race",
-                                        "mbarrier misuse"};
+                                        "mbarrier misuse",
+                                        "warp group",
+                                        "registers in flight",
+                                        "missing wgmma.fence",
+                                        "matrix descriptor"};
     return (size_t)kind < PG_COUNT_OF(texts) ? texts[kind] : "unknown fault";
 }
 

@@ -7,6 +7,7 @@
  * instructions to another group, round robin over lanes. Where convergence matters to the program
  * (.aligned, .sync) it does not depend on this order: lanes wait. */
 #include "tools/exec/race.h"
+#include "tools/exec/wgmma.h"
 
 enum { PE_TOGETHER = 2000, PE_FAIR_TURN = 200 };
 
@@ -50,6 +51,9 @@ void pe_lanes_exit(pe_warp *w, uint32_t mask)
     }
     w->is_stopped = w->is_stopped || w->active == 0;
     pe_bar_recheck(w->cta);
+    if (w->cta->n_live == 0 && w->cta->wg != NULL) {
+        pe_wg_end(w->cta);
+    }
 }
 
 void pe_lanes_wait(pe_warp *w, const pe_inst *i, uint32_t mask, pe_wait why)
@@ -158,6 +162,9 @@ static uint32_t run_group(pe_warp *w, uint32_t budget)
                 stats->lines[i - code].n_steps++;
                 stats->lines[i - code].n_lanes += pe_count(mask);
             }
+        }
+        if ((i->flags & PE_I_TRACKED) != 0 && !pe_wg_touch(w, i)) {
+            break;
         }
         i->fn(w, i, mask);
     } while (!w->is_stopped && n < budget && w->pc < w->merge_pc);
