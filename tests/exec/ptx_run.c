@@ -8,8 +8,8 @@ static const char head[] = ".version 8.4\n"
                            ".target sm_90a\n"
                            ".address_size 64\n"
                            ".shared .align 1024 .b8 sm[65536];\n"
-                           ".visible .entry k(.param .u64 in, .param .u64 out)\n"
-                           "{\n"
+                           ".visible .entry k(.param .u64 in, .param .u64 out)";
+static const char regs[] = "\n{\n"
                            ".reg .pred %p<16>;\n"
                            ".reg .b16 %h<16>;\n"
                            ".reg .b32 %r<320>;\n"
@@ -70,13 +70,14 @@ void ptx_run(const ptx_case *c, ptx_result *out)
 {
     memset(out, 0, sizeof *out);
     size_t n = strlen(c->body);
-    char *text = malloc(sizeof head + n + 32);
+    const char *directives = c->directives != NULL ? c->directives : "";
+    char *text = malloc(sizeof head + sizeof regs + strlen(directives) + n + 32);
     if (text == NULL || c->out_size > sizeof out->out) {
         out->status = PTXEXEC_E_NOMEM;
         free(text);
         return;
     }
-    int size = sprintf(text, "%s%s\nret;\n}\n", head, c->body);
+    int size = sprintf(text, "%s%s%s%s\nret;\n}\n", head, directives, regs, c->body);
     ptxexec_module *m = NULL;
     out->status = ptxexec_module_load(NULL, text, (size_t)size, &m);
     if (out->status == PTXEXEC_OK) {

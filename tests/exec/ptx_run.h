@@ -13,7 +13,8 @@
 enum { PTX_LINE_1 = 21 };
 typedef struct ptx_case {
     const char *body;
-    uint32_t grid, block; /* 0: 1, 32 */
+    const char *directives; /* of the entry, on one line; NULL: none */
+    uint32_t grid, block;   /* 0: 1, 32 */
     const void *in;
     size_t in_size;
     size_t out_size;

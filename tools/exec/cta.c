@@ -193,6 +193,7 @@ void pe_cta_fini(pe_cta *cta)
     pe_mbar_fini(cta);
     pe_races_fini(cta);
     pe_wg_fini(cta);
+    pe_pool_fini(cta);
     resize(alloc, cta->warps, cta->n_warps * sizeof *cta->warps, 0);
     resize(alloc, cta->shared.data, (size_t)cta->shared.size * 2, 0);
     *cta = (pe_cta){.launch = cta->launch,
@@ -236,6 +237,7 @@ static void report_waiter(pe_warp *w, uint32_t group)
                     w->wait_mask[lane] & w->live & ~group, w->wait_mask[lane]);
         break;
     case PE_W_WGMMA: pe_wg_report_wait(w, i, group); break;
+    case PE_W_POOL: pe_pool_report_wait(w, i, group); break;
     default: {
         const pe_barrier *b = &w->cta->barrier[w->wait_key[lane] % PE_N_BARRIERS];
         uint32_t expected = b->expected != 0 ? b->expected : w->cta->n_live;

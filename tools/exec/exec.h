@@ -56,6 +56,7 @@ typedef struct pe_copy pe_copy;       /* async.c: a cp.async on its way */
 typedef struct pe_task pe_task;       /* async.c: something that happens later */
 typedef struct pe_mbar pe_mbar;       /* mbar.c: an mbarrier object */
 typedef struct pe_clock pe_clock;     /* race.h */
+typedef struct pe_pool pe_pool;       /* ops_group.c: registers that setmaxnreg gives back */
 typedef struct pe_wg pe_wg;           /* wgmma.c: one CTA's products on their way */
 typedef void (*pe_fn)(pe_warp *w, const pe_inst *i, uint32_t mask);
 
@@ -126,7 +127,8 @@ typedef struct pe_func {
     uint32_t *param_offsets;
     uint32_t param_size;
     uint32_t reqntid[3], maxntid[3], reqcluster[3];
-    uint32_t shared_size; /* static, from PE_SHARED_START */
+    uint32_t maxnreg, minnctapersm; /* 0 without */
+    uint32_t shared_size;           /* static, from PE_SHARED_START */
     uint32_t dynamic_align;
     const pg_ptx_func *ptx;
     uint32_t *shared_at; /* entries: by module symbol, shared offset or UINT32_MAX */
@@ -213,8 +215,9 @@ typedef enum pe_wait {
     PE_W_ALIGN, /* for the rest of the warp at an .aligned instruction */
     PE_W_SYNC,  /* for the lanes of a member mask */
     PE_W_BARRIER,
-    PE_W_MBAR, /* in test_wait or try_wait: wait_key is the address, wait_val[0] the phase */
-    PE_W_WGMMA /* for the other warps of the warp group, at wgmma.wait_group */
+    PE_W_MBAR,  /* in test_wait or try_wait: wait_key is the address, wait_val[0] the phase */
+    PE_W_WGMMA, /* for the other warps of the warp group, at wgmma.wait_group */
+    PE_W_POOL   /* for registers, at setmaxnreg */
 } pe_wait;
 
 typedef struct pe_lane { /* a lane that is not running now */
@@ -271,9 +274,9 @@ struct pe_warp {
     pe_copy **copies;
     uint32_t n_copies, n_copies_made, copies_cap;
     uint32_t n_commits[PE_LANES];
-    uint32_t n_issued;    /* cp.async instructions */
-    uint32_t n_polls;     /* test_waits in vain while nothing happened */
-    uint64_t poll_events; /* n_events of the CTA at the last one */
+    uint32_t n_issued;          /* cp.async instructions */
+    uint32_t n_polls;           /* test_waits in vain while nothing happened */
+    uint64_t poll_events;       /* n_events of the CTA at the last one */
     struct pe_wg_regs *wg_regs; /* NULL before the first wgmma */
 };
 
@@ -345,7 +348,8 @@ struct pe_cta {
     uint64_t n_events;
     uint64_t stuck_events; /* n_events when nobody could go on the last time */
     uint32_t n_time_outs;  /* since then */
-    pe_wg *wg;         /* NULL before the first wgmma */
+    pe_wg *wg;             /* NULL before the first wgmma */
+    pe_pool *pool;         /* NULL before the first setmaxnreg */
 };
 
 struct pe_launch {
@@ -568,6 +572,12 @@ void pe_sync_arrive(pe_warp *w, const pe_inst *i, uint32_t mask);
 /* ops_sync.c: computes for the lanes `set`. */
 void pe_sync_results(pe_warp *w, const pe_inst *i, uint32_t set, pe_met *out);
 
+/* Whether the whole warp is here, and is one of four: else a fault (ops_wgmma.c). */
+bool pe_has_warp_group(pe_warp *w, const pe_inst *i, uint32_t mask);
+void pe_pool_fini(pe_cta *cta);
+/* The lanes wait for registers for ever; all threads exited (ops_group.c). */
+void pe_pool_report_wait(pe_warp *w, const pe_inst *i, uint32_t lanes);
+void pe_pool_end(pe_cta *cta);
 /* A TRACKED instruction is about to run: false after a fault (wgmma_regs.c). */
 bool pe_wg_touch(pe_warp *w, const pe_inst *i);
 

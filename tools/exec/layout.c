@@ -89,12 +89,17 @@ static void read_directives(pe_func *f)
 {
     for (uint32_t k = 0; k < f->ptx->directives.n; k++) {
         pg_str text = f->ptx->directives.at[k];
+        uint32_t one[3] = {0};
         if (pg_str_starts(text, PG_STR(".reqntid"))) {
             (void)parse_three(text, f->reqntid);
         } else if (pg_str_starts(text, PG_STR(".maxntid"))) {
             (void)parse_three(text, f->maxntid);
         } else if (pg_str_starts(text, PG_STR(".reqnctapercluster"))) {
             (void)parse_three(text, f->reqcluster);
+        } else if (pg_str_starts(text, PG_STR(".maxnreg"))) {
+            f->maxnreg = parse_three(text, one) ? one[0] : 0;
+        } else if (pg_str_starts(text, PG_STR(".minnctapersm"))) {
+            f->minnctapersm = parse_three(text, one) ? one[0] : 0;
         }
     }
 }

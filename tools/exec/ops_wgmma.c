@@ -2,7 +2,7 @@
 #include "tools/exec/ops.h"
 #include "tools/exec/wgmma.h"
 
-static bool has_warp_group(pe_warp *w, const pe_inst *i, uint32_t mask)
+bool pe_has_warp_group(pe_warp *w, const pe_inst *i, uint32_t mask)
 {
     const pe_cta *cta = w->cta;
     if (mask != PE_ALL) {
@@ -48,7 +48,7 @@ static void mma_async(pe_warp *w, const pe_inst *i, uint32_t mask)
 {
     const pe_wgmma *x = i->ext;
     uint64_t desc[2] = {0, 0};
-    if (!has_warp_group(w, i, mask) ||
+    if (!pe_has_warp_group(w, i, mask) ||
         (!x->is_a_reg && !take_desc(w, i, i->a, "the descriptor of A", &desc[0])) ||
         !take_desc(w, i, i->b, "the descriptor of B", &desc[1]) ||
         pe_is_poison(w, i, pe_poisonp(w, i->c), PTXEXEC_F_POISON_BRANCH, "scale-d")) {
@@ -67,21 +67,21 @@ static void mma_async(pe_warp *w, const pe_inst *i, uint32_t mask)
 
 static void wgmma_fence(pe_warp *w, const pe_inst *i, uint32_t mask)
 {
-    if (has_warp_group(w, i, mask)) {
+    if (pe_has_warp_group(w, i, mask)) {
         pe_wg_fence(w);
     }
 }
 
 static void wgmma_commit(pe_warp *w, const pe_inst *i, uint32_t mask)
 {
-    if (has_warp_group(w, i, mask)) {
+    if (pe_has_warp_group(w, i, mask)) {
         pe_wg_commit(w);
     }
 }
 
 static void wgmma_wait(pe_warp *w, const pe_inst *i, uint32_t mask)
 {
-    if (has_warp_group(w, i, mask) && !pe_wg_wait(w, i, (uint64_t)i->imm)) {
+    if (pe_has_warp_group(w, i, mask) && !pe_wg_wait(w, i, (uint64_t)i->imm)) {
         pe_lanes_wait(w, i, mask, PE_W_WGMMA);
     }
 }

@@ -295,17 +295,19 @@ typedef enum ptxexec_fault_kind { /* numbers are fixed; new ones are appended */
                                   PTXEXEC_F_RACE = 19, /* two accesses that nothing orders, one of
                                                           them a write; `other` is the earlier one
                                                         */
-                                  PTXEXEC_F_MBARRIER = 20, /* mbarrier misuse: not initialised or
-                                                             twice, too many arrivals or bytes,
-                                                             overwritten */
+                                  PTXEXEC_F_MBARRIER = 20,    /* mbarrier misuse: not initialised or
+                                                                twice, too many arrivals or bytes,
+                                                                overwritten */
                                   PTXEXEC_F_WARP_GROUP = 21,  /* an instruction of a warp group, not
                                                                  executed alike by its four warps */
                                   PTXEXEC_F_IN_FLIGHT = 22,   /* registers of a wgmma that nobody
                                                                  waited for; `other` is the wgmma */
                                   PTXEXEC_F_WGMMA_FENCE = 23, /* no wgmma.fence between an access to
                                                                  a register and the wgmma */
-                                  PTXEXEC_F_DESCRIPTOR = 24   /* a matrix descriptor with reserved
-                                                                 bits, or not equal in all lanes */
+                                  PTXEXEC_F_DESCRIPTOR = 24,  /* a matrix descriptor with reserved
+                                                                bits, or not equal in all lanes */
+                                  PTXEXEC_F_POOL = 25 /* setmaxnreg in the wrong direction, or for
+                                                         more registers than there are */
 } ptxexec_fault_kind;
 
 typedef struct ptxexec_access { /* one thread at one instruction */

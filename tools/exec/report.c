@@ -242,7 +242,8 @@ const char *ptxexec_fault_kind_text(ptxexec_fault_kind kind)
                                         "warp group",
                                         "registers in flight",
                                         "missing wgmma.fence",
-                                        "matrix descriptor"};
+                                        "matrix descriptor",
+                                        "register pool"};
     return (size_t)kind < PG_COUNT_OF(texts) ? texts[kind] : "unknown fault";
 }
 

@@ -54,6 +54,9 @@ void pe_lanes_exit(pe_warp *w, uint32_t mask)
     if (w->cta->n_live == 0 && w->cta->wg != NULL) {
         pe_wg_end(w->cta);
     }
+    if (w->cta->n_live == 0 && w->cta->pool != NULL) {
+        pe_pool_end(w->cta);
+    }
 }
 
 void pe_lanes_wait(pe_warp *w, const pe_inst *i, uint32_t mask, pe_wait why)
