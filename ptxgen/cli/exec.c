@@ -47,7 +47,7 @@ run_exit cli_exec(cli *c)
 {
     run_specs specs = {.params = NULL};
     run_step step = {.entry = c->values[CLI_OPT_ENTRY]};
-    run_launch l = {.steps = &step, .n_steps = 1};
+    run_launch l = {.steps = &step, .n_steps = 1, .device = RUN_ON_CPU};
     const char *races = c->values[CLI_OPT_RACES];
     run_exit status = check_usage(c);
     if (status == RUN_OK) {

@@ -104,6 +104,15 @@ static run_exit make_inputs(runner *x)
     return run_inputs_make(&c->msgs, &c->arena, &request, &x->manifest, &x->inputs);
 }
 
+static run_on device_of(const cli *c)
+{
+    const char *name = c->values[CLI_OPT_DEVICE];
+    return name == NULL                ? RUN_ON_ANY
+           : strcmp(name, "cpu") == 0  ? RUN_ON_CPU
+           : strcmp(name, "cuda") == 0 ? RUN_ON_CUDA
+                                       : RUN_ON_AUTO;
+}
+
 static run_exit launch(runner *x)
 {
     const cli *c = x->c;
@@ -114,6 +123,7 @@ static run_exit launch(runner *x)
         .ir = x->is_kernel ? NULL : x->text.ptr,
         .launches = x->launches,
         .n_launches = x->n_launches,
+        .device = device_of(c),
         .first_seed = c->numbers[CLI_OPT_SEED],
         .n_seeds = c->numbers[CLI_OPT_SEEDS],
         .races = races == NULL               ? RUN_RACES_OFF
@@ -141,7 +151,11 @@ static run_exit verify(runner *x)
 
 static run_exit check_usage(const cli *c)
 {
-    const char *device = c->values[CLI_OPT_DEVICE];
+    static const struct {
+        cli_option option;
+        const char *text;
+    } executors[] = {
+        {CLI_OPT_RACES, "--races"}, {CLI_OPT_STATS, "--stats"}, {CLI_OPT_MAX_STEPS, "--max-steps"}};
     if (c->values[CLI_OPT_SEEDS] != NULL && c->numbers[CLI_OPT_SEEDS] == 0) {
         return run_fail(&c->msgs, RUN_USAGE, RUN_MSG_USAGE_VALUE, NULL, c->values[CLI_OPT_SEEDS],
                         "--seeds", "at least 1");
@@ -149,8 +163,11 @@ static run_exit check_usage(const cli *c)
     if (c->values[CLI_OPT_SEED] != NULL && c->values[CLI_OPT_SEEDS] != NULL) {
         return run_fail(&c->msgs, RUN_USAGE, RUN_MSG_USAGE_TOGETHER, NULL, "--seed", "--seeds");
     }
-    if (device != NULL && strcmp(device, "cuda") == 0) {
-        return run_fail(&c->msgs, RUN_TOOL, RUN_MSG_NO_CUDA, NULL);
+    for (size_t i = 0; i < PG_COUNT_OF(executors) && device_of(c) == RUN_ON_CUDA; i++) {
+        if (c->values[executors[i].option] != NULL) {
+            return run_fail(&c->msgs, RUN_USAGE, RUN_MSG_USAGE_TOGETHER, NULL, executors[i].text,
+                            "--device=cuda");
+        }
     }
     return RUN_OK;
 }

@@ -1,10 +1,11 @@
-/* device.h: launches PTX text on the executor, with several seeds, and brings arrays back. Launches
- * of several entries run one after the other on the same arrays. */
+/* device.h: launches PTX text on the executor or on a GPU, with several seeds, and brings arrays
+ * back. Launches of several entries run one after the other on the same arrays. */
 #ifndef PG_RUN_DEVICE_H
 #define PG_RUN_DEVICE_H
 
 #include <ptxgen.h>
 
+#include "tools/exec/ptxexec.h"
 #include "tools/run/npy.h"
 
 typedef struct run_buffer {
@@ -19,14 +20,20 @@ typedef struct run_buffer {
     uint64_t n_poison, first_poison;
 } run_buffer;
 
-/* A kernel parameter: bytes, or the address of a buffer plus an offset. */
+/* A kernel parameter: bytes, the address of a buffer plus an offset, or a tensor map of what lies
+ * there. */
 typedef struct run_param {
     const char *spec; /* as written, for messages */
     int32_t buffer;   /* index; -1: bytes */
     uint64_t offset;
     const void *bytes;
     uint64_t n_bytes;
+    const ptxexec_tensormap *map; /* NULL: none. Its address is filled in by the launch */
 } run_param;
+
+/* ANY and AUTO: a GPU where there is one, unless the run wants what only the executor has. AUTO
+ * says so where there is none. */
+typedef enum run_on { RUN_ON_ANY, RUN_ON_AUTO, RUN_ON_CPU, RUN_ON_CUDA } run_on;
 
 typedef enum run_races { RUN_RACES_OFF, RUN_RACES_PRACTICE, RUN_RACES_ISA } run_races;
 
@@ -46,6 +53,7 @@ typedef struct run_launch {
     /* What the PTX was compiled from, so that faults stand at lines of the author's; or NULL. */
     const ptxgen_result *compiled;
     const char *ir; /* the text that went in; NULL: none (a library kernel) */
+    run_on device;
     const run_step *steps;
     uint32_t n_steps; /* in this order */
     run_buffer *buffers;
@@ -54,7 +62,7 @@ typedef struct run_launch {
     run_races races;
     bool has_stats;
     uint64_t max_steps; /* 0: the executor's */
-    double seconds;     /* set by the launch: host time of the first seed */
+    double seconds;     /* set by the launch: host time of the kernels of the first seed */
 } run_launch;
 
 /* RUN_CHECK when the kernel did something wrong, or a seed gives another result. */

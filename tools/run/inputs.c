@@ -329,10 +329,6 @@ static run_exit make_all(const maker *k)
     fill_defaults(k);
     for (uint32_t i = 0; i < k->in->manifest->n_args; i++) {
         run_value *v = &k->in->values[i];
-        if (v->spec->kind == RUN_ARG_TENSORMAP) {
-            return run_fail(k->msgs, RUN_TOOL, RUN_MSG_NOT_ON_CPU, k->request->file,
-                            "launching kernels that take tensor maps");
-        }
         if (v->spec->kind == RUN_ARG_SCALAR && !v->has_value) {
             return run_fail(k->msgs, RUN_USAGE, RUN_MSG_ARG_MISSING, k->request->file,
                             v->spec->name);

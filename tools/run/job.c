@@ -77,6 +77,61 @@ static const run_value *find_value(const job *j, const char *name, int32_t *buff
     return NULL;
 }
 
+/* The driver's number of an element type. 8-bit floats and booleans are copied as bytes; tf32 as
+ * the f32 words that they are, since it is the matrix operation that drops bits. */
+static uint32_t map_type(run_dtype type)
+{
+    static const uint8_t types[RUN_D_COUNT] = {
+        [RUN_D_F16] = PTXEXEC_TM_F16,  [RUN_D_BF16] = PTXEXEC_TM_BF16, [RUN_D_F32] = PTXEXEC_TM_F32,
+        [RUN_D_TF32] = PTXEXEC_TM_F32, [RUN_D_F64] = PTXEXEC_TM_F64,   [RUN_D_E4M3] = PTXEXEC_TM_U8,
+        [RUN_D_E5M2] = PTXEXEC_TM_U8,  [RUN_D_S8] = PTXEXEC_TM_U8,     [RUN_D_S16] = PTXEXEC_TM_U16,
+        [RUN_D_S32] = PTXEXEC_TM_S32,  [RUN_D_S64] = PTXEXEC_TM_S64,   [RUN_D_U8] = PTXEXEC_TM_U8,
+        [RUN_D_U16] = PTXEXEC_TM_U16,  [RUN_D_U32] = PTXEXEC_TM_U32,   [RUN_D_U64] = PTXEXEC_TM_U64,
+        [RUN_D_BOOL] = PTXEXEC_TM_U8,
+    };
+    return types[type];
+}
+
+/* The manifest's lists are outermost first, the driver's innermost first. What the numbers may be
+ * is checked where the map is made. */
+static run_exit make_map(job *j, const run_arg_spec *arg, run_param *param)
+{
+    enum { MOST = 5 };
+    ptxexec_tensormap *map = PG_NEW(j->arena, ptxexec_tensormap);
+    if (map == NULL) {
+        return run_fail(j->msgs, RUN_TOOL, RUN_MSG_NO_MEMORY, j->how->file);
+    }
+    *map = (ptxexec_tensormap){
+        .struct_size = sizeof *map,
+        .type = map_type(arg->type),
+        .rank = arg->rank,
+        .swizzle = arg->swizzle == 128  ? 3
+                   : arg->swizzle == 64 ? 2
+                   : arg->swizzle == 32 ? 1
+                                        : 0,
+    };
+    run_exit status = RUN_OK;
+    for (uint32_t d = 0; d < arg->rank && arg->rank <= MOST && status == RUN_OK; d++) {
+        uint32_t at = arg->rank - 1 - d;
+        int64_t x = 0;
+        status = run_inputs_eval(j->msgs, j->in, j->how->file, arg->name, arg->shape[d], &x);
+        map->dims[at] = (uint64_t)x;
+        map->box[at] = arg->box[d];
+        map->elem_strides[at] = 1;
+        if (status == RUN_OK && at > 0) {
+            status = run_inputs_eval(j->msgs, j->in, j->how->file, arg->name, arg->strides[d], &x);
+            map->strides[at - 1] = (uint64_t)x;
+        }
+    }
+    const run_value *array = find_value(j, pg_arena_str(j->arena, arg->of).ptr, &param->buffer);
+    if (array == NULL || array->spec->kind != RUN_ARG_POINTER) {
+        return run_fail(j->msgs, RUN_DEFECT, RUN_MSG_MANIFEST, j->how->file,
+                        "the array of a tensor map is missing");
+    }
+    param->map = map;
+    return status;
+}
+
 static run_exit make_step(job *j, const run_manifest *manifest, run_step *step)
 {
     run_exit status = eval_launch(j, manifest, step);
@@ -85,7 +140,7 @@ static run_exit make_step(job *j, const run_manifest *manifest, run_step *step)
         return status != RUN_OK ? status
                                 : run_fail(j->msgs, RUN_TOOL, RUN_MSG_NO_MEMORY, j->how->file);
     }
-    for (uint32_t i = 0; i < manifest->n_args; i++) {
+    for (uint32_t i = 0; i < manifest->n_args && status == RUN_OK; i++) {
         int32_t buffer;
         const run_value *v = find_value(j, manifest->args[i].name, &buffer);
         if (v == NULL) {
@@ -95,6 +150,8 @@ static run_exit make_step(job *j, const run_manifest *manifest, run_step *step)
         params[i] = (run_param){.spec = v->spec->name, .buffer = -1};
         if (v->spec->kind == RUN_ARG_POINTER) {
             params[i].buffer = buffer;
+        } else if (v->spec->kind == RUN_ARG_TENSORMAP) {
+            status = make_map(j, v->spec, &params[i]);
         } else {
             params[i].bytes = &v->bits; /* little-endian: the low bytes come first */
             params[i].n_bytes = run_dtypes[v->spec->type].size;
@@ -102,7 +159,7 @@ static run_exit make_step(job *j, const run_manifest *manifest, run_step *step)
     }
     step->params = params;
     step->n_params = manifest->n_args;
-    return RUN_OK;
+    return status;
 }
 
 static run_exit make_steps(job *j)
@@ -163,6 +220,7 @@ run_exit run_job(const run_msgs *m, pg_arena *a, const run_how *how, run_inputs 
         .is_ours = true,
         .compiled = how->compiled,
         .ir = how->ir,
+        .device = how->device,
         .first_seed = how->first_seed,
         .n_seeds = how->n_seeds,
         .races = how->races,

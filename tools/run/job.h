@@ -14,6 +14,7 @@ typedef struct run_how {
     const char *ir;                /* text that it came from; NULL: a library kernel */
     const run_manifest *launches;  /* one after the other; `inputs` has the arguments of all */
     uint32_t n_launches;
+    run_on device;
     uint64_t first_seed, n_seeds;
     run_races races;
     bool has_stats;

@@ -92,6 +92,37 @@ static bool read_shape(reader *r, const cJSON *object, run_arg_spec *arg)
     return !arg->has_strides || n_strides == arg->rank || fail(r, "a stride is missing");
 }
 
+static bool read_number(const cJSON *item, uint32_t *out)
+{
+    bool is_fit = cJSON_IsNumber(item) && item->valuedouble >= 0 && item->valuedouble <= INT32_MAX;
+    *out = is_fit ? (uint32_t)item->valuedouble : 0;
+    return is_fit;
+}
+
+/* Which array, its extents and strides, and what one copy takes of it. */
+static bool read_map(reader *r, const cJSON *object, run_arg_spec *arg)
+{
+    const cJSON *box = cJSON_GetObjectItemCaseSensitive(object, "box");
+    const cJSON *strides = cJSON_GetObjectItemCaseSensitive(object, "strides");
+    uint32_t n_strides = 0;
+    arg->has_shape = arg->has_strides = true;
+    if (!read_text(r, object, "of", &arg->of) ||
+        !read_list(r, cJSON_GetObjectItemCaseSensitive(object, "dims"), arg->shape, &arg->rank) ||
+        !read_list(r, strides, arg->strides, &n_strides)) {
+        return false;
+    }
+    if (n_strides + 1 != arg->rank || (uint32_t)cJSON_GetArraySize(box) != arg->rank) {
+        return fail(r, "a tensor map's lists disagree about its rank");
+    }
+    for (uint32_t d = 0; d < arg->rank; d++) {
+        if (!read_number(cJSON_GetArrayItem(box, (int)d), &arg->box[d])) {
+            return fail(r, "box");
+        }
+    }
+    return read_number(cJSON_GetObjectItemCaseSensitive(object, "swizzle"), &arg->swizzle) ||
+           fail(r, "swizzle");
+}
+
 static bool read_arg(reader *r, const cJSON *object, run_arg_spec *arg)
 {
     pg_str name;
@@ -114,7 +145,7 @@ static bool read_arg(reader *r, const cJSON *object, run_arg_spec *arg)
         return fail(r, "an argument's type is unknown");
     }
     if (arg->kind == RUN_ARG_TENSORMAP) {
-        return read_text(r, object, "of", &arg->of);
+        return read_map(r, object, arg);
     }
     if (cJSON_HasObjectItem(object, "role") != 0 && !read_text(r, object, "role", &role)) {
         return false;

@@ -20,7 +20,8 @@ typedef struct run_arg_spec {
     pg_str shape[RUN_MAX_DIMS]; /* expressions, outermost first; "?" is not known before the run */
     bool has_strides;
     pg_str strides[RUN_MAX_DIMS]; /* the same, in elements */
-    pg_str of;                    /* tensor maps: the pointer argument */
+    pg_str of; /* tensor maps: the pointer argument; shape, and strides in bytes without the last */
+    uint32_t box[RUN_MAX_DIMS], swizzle; /* tensor maps: elements, outermost first; 0 32 64 128 */
 } run_arg_spec;
 
 typedef struct run_manifest {
