@@ -49,15 +49,18 @@ static bool rebuild(pg_map *m)
     }
     uint32_t n_slots = m->n_slots == 0 ? FIRST_SLOTS : m->n_slots * 2;
     uint32_t cap = n_slots / 4 * 3;
-    uint32_t *slots = PG_NEWS(m->arena, uint32_t, n_slots);
-    pg_map_entry *entries = PG_NEWS(m->arena, pg_map_entry, cap);
-    if (slots == NULL || entries == NULL) {
+    pg_map_entry *entries =
+        pg_arena_grow(m->arena, m->entries, sizeof *entries * m->cap, sizeof *entries * cap);
+    if (entries == NULL) {
         return false;
     }
-    if (m->n != 0) {
-        memcpy(entries, m->entries, sizeof *entries * m->n);
-    }
     m->entries = entries;
+    uint32_t *slots =
+        pg_arena_grow(m->arena, m->slots, sizeof *slots * m->n_slots, sizeof *slots * n_slots);
+    if (slots == NULL) {
+        return false;
+    }
+    memset(slots, 0, sizeof *slots * m->n_slots);
     m->cap = cap;
     m->slots = slots;
     m->n_slots = n_slots;

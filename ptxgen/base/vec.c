@@ -1,6 +1,6 @@
 #include "base/vec.h"
 
-#include <string.h>
+enum { MANY_BYTES = 1 << 17 };
 
 void *pg_vec_grow(pg_arena *a, void *at, uint32_t n, uint32_t *cap, uint32_t more, size_t item_size)
 {
@@ -9,15 +9,21 @@ void *pg_vec_grow(pg_arena *a, void *at, uint32_t n, uint32_t *cap, uint32_t mor
         return at;
     }
     uint32_t want = n + more;
-    uint32_t new_cap = *cap > limit / 2 ? limit : *cap * 2;
+    /* Twice as much while that is little; what is large grows in place, and need not be half empty.
+     */
+    const uint64_t more_cap = item_size * (uint64_t)*cap < MANY_BYTES ? *cap : *cap / 4;
+    uint32_t new_cap = *cap + more_cap > limit ? limit : (uint32_t)(*cap + more_cap);
     new_cap = new_cap < 8 ? 8 : new_cap;
     new_cap = new_cap < want ? want : new_cap;
-    void *block = pg_arena_get(a, item_size, new_cap);
+    size_t bytes;
+    void *block = NULL;
+    if (!pg_size_mul(item_size, new_cap, &bytes)) {
+        a->is_oom = true;
+    } else {
+        block = pg_arena_grow(a, *cap == 0 ? NULL : at, item_size * *cap, bytes);
+    }
     if (block == NULL) {
         return at;
-    }
-    if (n != 0) {
-        memcpy(block, at, item_size * n);
     }
     *cap = new_cap;
     return block;

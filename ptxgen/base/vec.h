@@ -1,4 +1,5 @@
-/* vec.h: growing arrays that live in an arena (old storage is left to the arena: at most 2x).
+/* vec.h: growing arrays that live in an arena; they grow in place where the arena has room behind
+ * them or they are large, else the old storage is left to the arena.
  *
  *   typedef PG_VEC(uint32_t) pg_vec_u32;
  *   pg_vec_u32 v = {0};
@@ -16,9 +17,9 @@
         uint32_t n, cap; \
     }
 
-/* Storage with room for `more` further items: a new block with the n items copied, *cap raised; or,
- * out of memory or beyond 2^31 items, `at` as it was. Gives the block back instead of storing it
- * through a void **, which would break the aliasing rules. */
+/* Storage with room for `more` further items, the n items in it, *cap raised; or, out of memory or
+ * beyond 2^31 items, `at` as it was. Gives the block back instead of storing it through a void **,
+ * which would break the aliasing rules. */
 void *pg_vec_grow(pg_arena *a, void *at, uint32_t n, uint32_t *cap, uint32_t more,
                   size_t item_size);
 

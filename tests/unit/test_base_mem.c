@@ -86,6 +86,93 @@ Test(base_mem, arena_marks_nest)
     pg_arena_fini(&a);
 }
 
+/* Blocks of all sizes that grow in turn: contents stay, new parts are zero, neighbours are
+ * untouched; failure of any request leaves the old block. */
+Test(base_mem, blocks_grow)
+{
+    enum { N = 24 };
+    for (size_t k = 0;; k += k < 40 ? 1 : 7) {
+        failing f = {.fail_at = k};
+        pg_arena a;
+        pg_arena_init(&a, failing_alloc(&f));
+        unsigned char *block[N] = {NULL};
+        size_t size[N] = {0};
+        uint32_t x = 1;
+        for (int step = 0; step < 300; step++) {
+            x = x * 1664525u + 1013904223u;
+            const size_t i = x >> 8 & 15u ? x >> 12 & 7u : x >> 12 & 15u; /* some grow more often */
+            const size_t more = size[i] + 1 + (x >> 16) % (size[i] < 200 ? 40 : 2 * size[i]);
+            unsigned char *at = more < 120000 ? pg_arena_grow(&a, block[i], size[i], more) : NULL;
+            for (size_t j = size[i]; at != NULL && j < more; j++) {
+                cr_assert_eq(at[j], 0);
+                at[j] = (unsigned char)(i + 1);
+            }
+            block[i] = at != NULL ? at : block[i];
+            size[i] = at != NULL ? more : size[i];
+        }
+        for (size_t i = 0; i < N; i++) {
+            for (size_t j = 0; j < size[i]; j++) {
+                cr_assert_eq(block[i][j], i + 1);
+            }
+        }
+        const bool is_oom = pg_arena_status(&a) != PG_OK;
+        pg_arena_fini(&a);
+        cr_assert_eq(f.live_bytes, 0);
+        if (!is_oom && k != 0) {
+            cr_assert_gt(k, 10);
+            return;
+        }
+    }
+}
+
+/* What is large is one block of the allocator, also while it grows, and goes with the mark behind
+ * it. */
+Test(base_mem, large_blocks_stand_alone)
+{
+    failing f = {0};
+    pg_arena a;
+    pg_arena_init(&a, failing_alloc(&f));
+    pg_arena_mark empty = pg_arena_mark_get(&a);
+    char *kept = pg_arena_get(&a, 100000, 1);
+    char *other = pg_arena_get(&a, 100000, 1);
+    pg_arena_mark mark = pg_arena_mark_get(&a);
+    for (size_t size = 100000; size < 10000000; size += size / 2) {
+        kept = pg_arena_grow(&a, kept, size, size + size / 2);
+        cr_assert_not_null(kept);
+        cr_assert_leq((size_t)f.live_bytes, size + size / 2 + 100200);
+        memset(kept + size, 1, size / 2);
+    }
+    int64_t bytes = f.live_bytes;
+    cr_assert_not_null(pg_arena_get(&a, 500000, 3));
+    pg_arena_release(&a, mark);
+    cr_assert_eq(f.live_bytes, bytes);
+    memset(other, 2, 100000);
+    pg_arena_release(&a, empty);
+    cr_assert_eq(f.live_bytes, 0);
+    pg_arena_fini(&a);
+}
+
+/* Arrays that grow one after the other take what the ones before them grew out of. */
+Test(base_mem, vectors_reuse_what_others_left)
+{
+    pg_arena a;
+    pg_arena_init(&a, pg_alloc_default());
+    size_t first = 0;
+    for (int round = 0; round < 100; round++) {
+        pg_vec_u32 v = {0};
+        pg_vec_u64 w = {0};
+        for (uint32_t i = 0; i < 1000; i++) {
+            cr_assert(pg_vec_push(&a, &v, i) && pg_vec_push(&a, &w, i));
+        }
+        for (uint32_t i = 0; i < 1000; i++) {
+            cr_assert(v.at[i] == i && w.at[i] == i);
+        }
+        first = round == 0 ? a.used : first;
+    }
+    cr_assert(PG_ARENA_HUNTS || a.used <= 100 * 1024 * 12 + first);
+    pg_arena_fini(&a);
+}
+
 Test(base_mem, vec_keeps_items_while_growing)
 {
     pg_arena a;
@@ -122,7 +209,7 @@ Test(base_mem, map_agrees_with_a_plain_array)
     }
     uint32_t n = 0;
     srand(1);
-    for (int step = 0; step < 60000; step++) {
+    for (int step = 0; step < 30000; step++) {
         uint32_t key = (uint32_t)rand() % N_KEYS;
         uint32_t at = 0;
         while (at < n && model[at].key != key) {
