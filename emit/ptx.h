@@ -106,10 +106,14 @@ typedef struct pg_ptx_stmt {
     uint32_t id;
     uint32_t ops;      /* pool index of the first operand */
     pg_ptx_opnd guard; /* NONE, or REG with or without NEG */
-    pg_str text;    /* INST: the whole opcode with modifiers, "ld.global.v4.f32"; others as above */
-    pg_str comment; /* after the statement on its line; empty: none */
-    pg_loc loc;     /* reader: where it stands in the text; lowering: line of the IR */
+    pg_str text; /* INST: the whole opcode with modifiers, "ld.global.v4.f32"; others as above */
+    pg_loc loc;  /* reader: where it stands in the text; lowering: line of the IR */
 } pg_ptx_stmt;
+
+typedef struct pg_ptx_remark { /* a comment behind a statement, on its line */
+    uint32_t stmt;
+    pg_str text;
+} pg_ptx_remark;
 
 typedef struct pg_ptx_reg {
     pg_str name;   /* with the % */
@@ -177,6 +181,7 @@ typedef struct pg_ptx_func {
     pg_vec_u32 returns;    /* symbols: registers of a .func come as params of space REG */
     pg_vec_str directives; /* ".reqntid 384, 1, 1", ".minnctapersm 1", in order */
     PG_VEC(pg_ptx_stmt) body;
+    PG_VEC(pg_ptx_remark) remarks; /* in order of statements; only the reader makes them */
     PG_VEC(pg_ptx_opnd) pool;
     PG_VEC(pg_ptx_reg) regs;
     PG_VEC(pg_ptx_regdecl) regdecls;

@@ -18,10 +18,11 @@ static void flush_comments(pg_ptx_reader *r)
     for (uint32_t i = 0; i < r->lx.comments.n; i++) {
         const pg_ptx_comment_note *c = &r->lx.comments.at[i];
         pg_str text = pg_ptx_keep(r, c->text);
-        pg_ptx_stmt *last = f->body.n != 0 ? &f->body.at[f->body.n - 1] : NULL;
-        if (c->is_trailing && last != NULL && last->kind != PG_PTX_S_COMMENT &&
-            last->comment.len == 0) {
-            last->comment = text;
+        const uint32_t last = f->body.n - 1;
+        const bool has_one = f->remarks.n != 0 && f->remarks.at[f->remarks.n - 1].stmt == last;
+        if (c->is_trailing && f->body.n != 0 && !has_one &&
+            f->body.at[last].kind != PG_PTX_S_COMMENT) {
+            (void)pg_vec_push(r->arena, &f->remarks, ((pg_ptx_remark){last, text}));
             continue;
         }
         pg_ptx_stmt s = {.kind = PG_PTX_S_COMMENT, .text = text, .loc = r->t.loc};

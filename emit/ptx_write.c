@@ -11,6 +11,7 @@ typedef struct writer {
     pg_vec_u32 *line_of;
     size_t mapped; /* bytes of `out` whose lines are in the map */
     uint32_t depth;
+    uint32_t remark; /* the next one of the function */
 } writer;
 
 /* Ends the line and enters it, and lines before it that nobody entered, into the map. */
@@ -237,13 +238,17 @@ static void put_var(writer *w, const pg_ptx_sym *s)
     }
 }
 
-static void put_trailer(writer *w, const pg_ptx_stmt *s)
+static void put_trailer(writer *w, uint32_t i)
 {
-    if (s->comment.len != 0) {
-        pg_put_char(w->out, '\t');
-        put_comment(w, s->comment);
+    const pg_ptx_func *f = w->f;
+    while (w->remark < f->remarks.n && f->remarks.at[w->remark].stmt < i) {
+        w->remark++;
     }
-    end_line(w, s->loc.line);
+    if (w->remark < f->remarks.n && f->remarks.at[w->remark].stmt == i) {
+        pg_put_char(w->out, '\t');
+        put_comment(w, f->remarks.at[w->remark].text);
+    }
+    end_line(w, f->body.at[i].loc.line);
 }
 
 /* Declarations from statement i on that share a line; returns the last statement. */
@@ -302,10 +307,7 @@ static uint32_t put_stmt(writer *w, uint32_t i)
         pg_put_str(w->out, w->f->labels.at[s->id]);
         pg_put_char(w->out, ':');
         break;
-    case PG_PTX_S_REGS:
-        i = put_regs(w, i);
-        s = &w->f->body.at[i];
-        break;
+    case PG_PTX_S_REGS: i = put_regs(w, i); break;
     case PG_PTX_S_VAR:
         put_var(w, &w->m->syms.at[s->id]);
         pg_put_char(w->out, ';');
@@ -318,7 +320,7 @@ static uint32_t put_stmt(writer *w, uint32_t i)
     case PG_PTX_S_COMMENT: put_comment(w, s->text); break;
     case PG_PTX_S_RAW: pg_put_str(w->out, s->text); break;
     }
-    put_trailer(w, s);
+    put_trailer(w, i);
     return i;
 }
 
@@ -352,6 +354,7 @@ static void put_func(writer *w, const pg_ptx_func *f)
 {
     w->f = f;
     w->depth = 1;
+    w->remark = 0;
     pg_put_char(w->out, '\n');
     for (uint32_t i = 0; i < f->lead.n; i++) {
         put_comment(w, f->lead.at[i]);

@@ -103,7 +103,6 @@ static const char *sym(const pair *p, const pg_ptx_sym *a, const pg_ptx_sym *b)
 static const char *stmt(const pair *p, const pg_ptx_stmt *a, const pg_ptx_stmt *b)
 {
     SAME("statement kind", a->kind, b->kind);
-    SAME_TEXT("comment", a->comment, b->comment);
     switch ((pg_ptx_stmt_kind)a->kind) {
     case PG_PTX_S_INST:
         SAME_TEXT("opcode", a->text, b->text);
@@ -151,6 +150,11 @@ static const char *func(pair *p, const pg_ptx_func *a, const pg_ptx_func *b)
     }
     for (uint32_t i = 0; i < a->body.n; i++) {
         TRY(stmt(p, &a->body.at[i], &b->body.at[i]));
+    }
+    SAME("comments", a->remarks.n, b->remarks.n);
+    for (uint32_t i = 0; i < a->remarks.n; i++) {
+        SAME("statement with a comment", a->remarks.at[i].stmt, b->remarks.at[i].stmt);
+        SAME_TEXT("comment", a->remarks.at[i].text, b->remarks.at[i].text);
     }
     return NULL;
 }
