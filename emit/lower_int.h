@@ -85,12 +85,21 @@ static inline uint32_t *pg_lw_coord(const pg_lw_layout *l, uint32_t reg)
 
 typedef struct pg_vn { /* a numbered instruction */
     uint32_t hash, next, reg;
-    const char *opcode;
-    uint32_t n_ops;
-    pg_ptx_opnd ops[4];
+    uint32_t stmt; /* in the body */
 } pg_vn;
 
-enum { PG_VN_HEADS = 1024 };
+typedef struct pg_move_reg {          /* a register, to the moves of one call */
+    uint32_t stamp;                   /* of the call that the rest is of */
+    uint32_t n_readers, first_reader; /* moves still to come: how many, the first + 1 */
+    uint32_t writer;                  /* move + 1 */
+} pg_move_reg;
+
+typedef struct pg_move_room { /* of pg_lw_moves, kept from call to call */
+    pg_move_reg *of;          /* by register */
+    uint32_t n_regs, stamp;
+    pg_vec_u32 next_reader; /* by move: + 1 */
+    pg_vec_u32 ready;
+} pg_move_room;
 
 typedef struct pg_loop_plan { /* how a loop's carried values are held; outlives a second try */
     bool *is_expanded;
@@ -115,7 +124,9 @@ typedef struct pg_lw {
     pg_fact *facts;
     uint32_t n_facts;
     PG_VEC(pg_vn) vn;
-    uint32_t vn_head[PG_VN_HEADS];
+    uint32_t *vn_head; /* by hash: the youngest + 1; n_vn_heads is 0 or a power of two */
+    uint32_t n_vn_heads;
+    pg_move_room moves;
     pg_map layouts; /* (type, warps) -> index */
     PG_VEC(pg_lw_layout *) layout_at;
     pg_loop_plan **loops; /* by instruction id */

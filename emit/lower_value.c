@@ -27,12 +27,9 @@ void pg_lw_set_fact(pg_lw *c, uint32_t reg, int64_t lo, int64_t hi, uint32_t ali
     if (reg >= c->n_facts) {
         uint32_t n = c->n_facts;
         uint32_t more = reg + 1 > 2 * n ? reg + 257 : 2 * n;
-        pg_fact *at = PG_NEWS(&c->scratch, pg_fact, more);
+        pg_fact *at = pg_arena_grow(&c->scratch, c->facts, sizeof *at * n, sizeof *at * more);
         if (at == NULL) {
             return;
-        }
-        if (n != 0) {
-            memcpy(at, c->facts, n * sizeof *at);
         }
         c->facts = at;
         c->n_facts = more;
@@ -99,11 +96,11 @@ uint32_t pg_lw_new_reg(pg_lw *c, pg_ptx_type type)
     return id;
 }
 
-static uint32_t vn_hash(const char *opcode, uint32_t n, const pg_ptx_opnd *ops)
+static uint32_t vn_hash(pg_str opcode, uint32_t n, const pg_ptx_opnd *ops)
 {
     uint64_t h = n;
-    for (const char *p = opcode; *p != 0; p++) {
-        h = h * 33 + (unsigned char)*p;
+    for (size_t i = 0; i < opcode.len; i++) {
+        h = h * 33 + (unsigned char)opcode.ptr[i];
     }
     for (uint32_t i = 0; i < n; i++) {
         uint64_t word = (uint64_t)ops[i].kind << 56 ^ (uint64_t)ops[i].n << 40 ^ ops[i].id;
@@ -119,15 +116,40 @@ static bool is_same_opnd(const pg_ptx_opnd *a, const pg_ptx_opnd *b)
            a->imm == b->imm;
 }
 
-static bool is_same_vn(const pg_vn *e, const pg_vn *x)
+static bool is_same_vn(const pg_lw *c, const pg_vn *e, const pg_vn *x, pg_str opcode, uint32_t n,
+                       const pg_ptx_opnd *ops)
 {
-    if (e->hash != x->hash || e->n_ops != x->n_ops || strcmp(e->opcode, x->opcode) != 0) {
+    const pg_ptx_stmt *s = &c->b.f->body.at[e->stmt];
+    if (e->hash != x->hash || s->n_ops != n + 1 || !pg_str_eq(s->text, opcode)) {
         return false;
     }
-    for (uint32_t i = 0; i < e->n_ops; i++) {
-        if (!is_same_opnd(&e->ops[i], &x->ops[i])) {
+    for (uint32_t i = 0; i < n; i++) {
+        if (!is_same_opnd(&c->b.f->pool.at[s->ops + 1 + i], &ops[i])) {
             return false;
         }
+    }
+    return true;
+}
+
+/* Chains stay short however many there are; each has its youngest first, so that scopes close. */
+static bool make_heads(pg_lw *c)
+{
+    if (c->vn.n < c->n_vn_heads) {
+        return true;
+    }
+    const uint32_t n = c->n_vn_heads == 0 ? 256 : c->n_vn_heads * 2;
+    uint32_t *heads =
+        pg_arena_grow(&c->scratch, c->vn_head, sizeof *heads * c->n_vn_heads, sizeof *heads * n);
+    if (heads == NULL) {
+        return false;
+    }
+    memset(heads, 0, sizeof *heads * c->n_vn_heads);
+    c->vn_head = heads;
+    c->n_vn_heads = n;
+    for (uint32_t i = 0; i < c->vn.n; i++) {
+        uint32_t *head = &heads[c->vn.at[i].hash & (n - 1)];
+        c->vn.at[i].next = *head;
+        *head = i + 1;
     }
     return true;
 }
@@ -135,26 +157,26 @@ static bool is_same_vn(const pg_vn *e, const pg_vn *x)
 uint32_t pg_lw_pure(pg_lw *c, const char *opcode, pg_ptx_type type, uint32_t n,
                     const pg_ptx_opnd *ops)
 {
-    pg_vn x = {.hash = vn_hash(opcode, n, ops), .opcode = opcode, .n_ops = n};
-    for (uint32_t i = 0; i < n && i < 4; i++) {
-        x.ops[i] = ops[i];
-    }
-    uint32_t *head = &c->vn_head[x.hash % PG_VN_HEADS];
+    const pg_str text = pg_str_of(opcode);
+    pg_vn x = {.hash = vn_hash(text, n, ops)};
+    const bool has_room = make_heads(c);
+    uint32_t *head = has_room ? &c->vn_head[x.hash & (c->n_vn_heads - 1)] : &x.next;
     for (uint32_t at = *head; at != 0; at = c->vn.at[at - 1].next) {
-        if (is_same_vn(&c->vn.at[at - 1], &x)) {
+        if (is_same_vn(c, &c->vn.at[at - 1], &x, text, n, ops)) {
             return c->vn.at[at - 1].reg;
         }
     }
     x.reg = pg_lw_new_reg(c, type);
+    x.stmt = c->b.f->body.n;
     x.next = *head;
-    if (pg_vec_push(&c->scratch, &c->vn, x)) {
-        *head = c->vn.n;
-    }
     pg_ptx_opnd all[5] = {pg_lw_reg(x.reg)};
     for (uint32_t i = 0; i < n && i < 4; i++) {
         all[i + 1] = ops[i];
     }
-    pg_ptx_inst(&c->b, opcode, n + 1, all);
+    if (pg_ptx_inst(&c->b, opcode, n + 1, all) != NULL && has_room &&
+        pg_vec_push(&c->scratch, &c->vn, x)) {
+        *head = c->vn.n;
+    }
     return x.reg;
 }
 
@@ -223,7 +245,7 @@ void pg_lw_scope_close(pg_lw *c, uint32_t mark)
 {
     while (c->vn.n > mark) {
         const pg_vn *e = &c->vn.at[--c->vn.n];
-        c->vn_head[e->hash % PG_VN_HEADS] = e->next;
+        c->vn_head[e->hash & (c->n_vn_heads - 1)] = e->next;
     }
 }
 
