@@ -1,7 +1,7 @@
 /* test_pairs.c: small programs with one fault, beside the same without it: the files of
  * tests/exec/faults.
  *
- *   = NAME kind=KIND [block=N] [grid=N] [races=off|practice|isa] [some]
+ *   = NAME kind=KIND[|KIND...] [block=N] [grid=N] [races=off|practice|isa] [some]
  *   - bad        statements; lines that may be named by the report end in //!
  *   - good       statements
  *
@@ -11,7 +11,8 @@
  *
  * Statements see: %p15, true in the first thread of the CTA; %r1 = %tid.x, %r2 = %ctaid.x, %r3 =
  * %tid.x / 32, %r4 = the address of sm, %rd1 and %rd2 = in and out (64 KiB each), `sm`: 48 KiB of
- * shared memory, aligned to 1024; `bar`: 8 words of 64 bits.
+ * shared memory, aligned to 1024; `bar`: 8 words of 64 bits; %rd8 and %rd9: tensor maps of in and
+ * out, f32, 61 x 13, box 16 x 8.
  *
  *   test_pairs FOLDER [NAME-PART] */
 #include <dirent.h>
@@ -27,10 +28,13 @@ enum { MEMORY = 65536, MAX_TEXT = 1 << 16, MAX_LINES = 512 };
 static const char head[] =
     ".version 8.6\n.target sm_90a\n.address_size 64\n"
     ".shared .align 1024 .b8 sm[49152];\n.shared .align 8 .b64 bar[8];\n"
-    ".visible .entry k(.param .u64 in, .param .u64 out)\n{\n"
+    ".visible .entry k(.param .u64 in, .param .u64 out, .param .align 64 .b8 ti[128], "
+    ".param .align 64 .b8 to[128])\n{\n"
     ".reg .pred %p<16>;\n.reg .b16 %h<16>;\n.reg .b32 %r<64>;\n.reg .b64 %rd<32>;\n"
     "ld.param.u64 %rd1, [in];\nld.param.u64 %rd2, [out];\nmov.u32 %r1, %tid.x;\n"
-    "mov.u32 %r2, %ctaid.x;\nshr.u32 %r3, %r1, 5;\nmov.u32 %r4, sm;\nsetp.eq.u32 %p15, %r1, 0;\n";
+    "mov.u32 %r2, %ctaid.x;\nshr.u32 %r3, %r1, 5;\nmov.u32 %r4, sm;\nsetp.eq.u32 %p15, %r1, 0;\n"
+    "mov.b64 %rd8, ti;\ncvta.param.u64 %rd8, %rd8;\nmov.b64 %rd9, to;\n"
+    "cvta.param.u64 %rd9, %rd9;\n";
 
 typedef struct program {
     char text[MAX_TEXT];
@@ -40,7 +44,7 @@ typedef struct program {
 } program;
 
 typedef struct pair {
-    char name[128], kind[32], file[64];
+    char name[128], kind[64], file[64];
     uint32_t block, grid;
     ptxexec_races races; /* for the bad one */
     bool is_some;
@@ -78,17 +82,35 @@ static ptxexec_report *run(const pair *p, const program *g, uint64_t seed, ptxex
 {
     ptxexec_device *d = NULL;
     ptxexec_report *r = NULL;
-    uint64_t at[2] = {0, 0};
+    struct {
+        uint64_t at[2];
+        uint8_t unused[48];
+        unsigned char map[2][128];
+    } params = {.at = {0, 0}};
+    uint64_t *at = params.at;
     if (ptxexec_device_create(NULL, &d) != PTXEXEC_OK ||
         ptxexec_device_alloc(d, MEMORY, PTXEXEC_FILL_ZERO, "in", &at[0]) != PTXEXEC_OK ||
         ptxexec_device_alloc(d, MEMORY, PTXEXEC_FILL_ZERO, "out", &at[1]) != PTXEXEC_OK) {
         exit(2);
     }
+    for (uint32_t k = 0; k < 2; k++) {
+        ptxexec_tensormap t = {.struct_size = sizeof t,
+                               .type = PTXEXEC_TM_F32,
+                               .rank = 2,
+                               .address = at[k],
+                               .dims = {61, 13},
+                               .strides = {256},
+                               .box = {16, 8},
+                               .elem_strides = {1, 1}};
+        if (ptxexec_tensormap_encode(&t, params.map[k]) != PTXEXEC_OK) {
+            exit(2);
+        }
+    }
     ptxexec_launch_options o = {.struct_size = sizeof o,
                                 .grid = {p->grid, 1, 1},
                                 .block = {p->block, 1, 1},
-                                .params = at,
-                                .params_size = sizeof at,
+                                .params = &params,
+                                .params_size = sizeof params,
                                 .seed = seed,
                                 .max_steps = 300000,
                                 .races = races};
@@ -101,7 +123,24 @@ static const char *const kinds[] = {
     [PTXEXEC_F_OUT_OF_BOUNDS] = "bounds", [PTXEXEC_F_MISALIGNED] = "misaligned",
     [PTXEXEC_F_POISON_SYNC] = "poison",   [PTXEXEC_F_BARRIER] = "barrier",
     [PTXEXEC_F_DEADLOCK] = "deadlock",    [PTXEXEC_F_RACE] = "race",
-    [PTXEXEC_F_MBARRIER] = "mbarrier"};
+    [PTXEXEC_F_MBARRIER] = "mbarrier",    [PTXEXEC_F_PROXY] = "proxy",
+    [PTXEXEC_F_TENSOR_MAP] = "map",       [PTXEXEC_F_ASYNC] = "async",
+};
+
+/* `wanted` is a list of kinds between bars. */
+static bool is_of_kind(const char *wanted, ptxexec_fault_kind kind)
+{
+    const char *name =
+        (size_t)kind < sizeof kinds / sizeof kinds[0] && kinds[kind] != NULL ? kinds[kind] : "?";
+    size_t n = strlen(name);
+    for (const char *p = wanted; p != NULL; p = strchr(p, '|')) {
+        p += *p == '|' ? 1 : 0;
+        if (strncmp(p, name, n) == 0 && (p[n] == '|' || p[n] == 0)) {
+            return true;
+        }
+    }
+    return false;
+}
 
 static bool is_marked(const program *g, uint32_t line)
 {
@@ -115,9 +154,7 @@ static bool try_bad(const pair *p, uint64_t seed, bool *seen)
     bool is_ok = false;
     if (ptxexec_report_fault_count(r) > 0) {
         ptxexec_fault f = ptxexec_report_fault(r, 0);
-        bool is_kind = (size_t)f.kind < sizeof kinds / sizeof kinds[0] && kinds[f.kind] != NULL &&
-                       strcmp(kinds[f.kind], p->kind) == 0;
-        is_ok = is_kind && is_marked(&p->bad, f.at.line) &&
+        is_ok = is_of_kind(p->kind, f.kind) && is_marked(&p->bad, f.at.line) &&
                 (f.has_other == 0 || is_marked(&p->bad, f.other.line));
         *seen = *seen || is_ok;
         (void)snprintf(what, sizeof what, "line %u (other %u): %s: %s", f.at.line, f.other.line,

@@ -188,15 +188,10 @@ static void run_task(pe_cta *cta, uint32_t k)
     t.run(&t);
 }
 
-void pe_task_add(pe_cta *cta, const pe_task *task)
+void pe_task_at(pe_cta *cta, const pe_task *task, uint64_t due)
 {
     pe_task t = *task;
-    uint64_t draw = pe_random(&cta->rng);
-    if (draw >> 62 == 0) {
-        t.run(&t);
-        return;
-    }
-    t.due = cta->n_steps + (draw >> 62 == 1 ? HELD_BACK : draw & (MAX_DELAY - 1));
+    t.due = due;
     if (cta->n_tasks == cta->tasks_cap) {
         uint32_t cap = cta->tasks_cap == 0 ? 64 : cta->tasks_cap * 2;
         pe_task *grown =
@@ -209,7 +204,30 @@ void pe_task_add(pe_cta *cta, const pe_task *task)
         cta->tasks_cap = cap;
     }
     cta->tasks[cta->n_tasks++] = t;
-    cta->next_due = t.due < cta->next_due ? t.due : cta->next_due;
+    cta->next_due = due < cta->next_due ? due : cta->next_due;
+}
+
+void pe_task_add(pe_cta *cta, const pe_task *task)
+{
+    pe_task t = *task;
+    uint64_t draw = pe_random(&cta->rng);
+    if (draw >> 62 == 0) {
+        t.run(&t);
+        return;
+    }
+    uint64_t delay = draw >> 62 == 1 ? HELD_BACK : draw & (MAX_DELAY - 1);
+    pe_task_at(cta, &t, cta->n_steps + delay);
+}
+
+void pe_tasks_drop(pe_cta *cta, const void *data)
+{
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < cta->n_tasks; k++) {
+        if (cta->tasks[k].data != data) {
+            cta->tasks[n++] = cta->tasks[k];
+        }
+    }
+    cta->n_tasks = n;
 }
 
 void pe_tasks_fini(pe_cta *cta)
@@ -232,6 +250,8 @@ void pe_async_advance(pe_cta *cta)
     for (uint32_t k = 0; k < cta->n_tasks && !cta->is_failed;) {
         if (cta->tasks[k].due <= cta->n_steps) {
             run_task(cta, k);
+            k = 0; /* it may have added or dropped others */
+            next = UINT64_MAX;
             continue;
         }
         next = cta->tasks[k].due < next ? cta->tasks[k].due : next;

@@ -42,11 +42,14 @@ struct pe_task {
     const pe_inst *i;
     uint32_t lane;
     uint32_t order;
+    void *data;
     uint64_t at; /* shared address */
     uint64_t due;
 };
 
 void pe_task_add(pe_cta *cta, const pe_task *t); /* copies it */
+void pe_task_at(pe_cta *cta, const pe_task *t, uint64_t due);
+void pe_tasks_drop(pe_cta *cta, const void *data); /* those with this data */
 void pe_tasks_fini(pe_cta *cta);
 /* Copies and tasks that are due at the CTA's step. */
 void pe_async_advance(pe_cta *cta);

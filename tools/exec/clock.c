@@ -14,7 +14,7 @@ static void drop(pe_races *r, pe_clock *c)
 static pe_clock *new_clock(pe_cta *cta)
 {
     pe_races *r = cta->races;
-    size_t n = (size_t)r->n_threads + r->n_warps + r->agents_cap;
+    size_t n = ((size_t)r->n_threads + r->n_warps + r->agents_cap) * (r->has_proxy ? 2 : 1);
     pe_clock *c = r->spare;
     while (c != NULL && c->n_agents != r->agents_cap) {
         c = c->next; /* of a time with fewer agents: stays in the arena */
@@ -38,15 +38,33 @@ static pe_clock *new_clock(pe_cta *cta)
     return c;
 }
 
-static void join(const pe_races *r, pe_clock *into, const pe_clock *c)
+/* The second half, of what lies behind a proxy fence. */
+static uint32_t *proxied_half(const pe_races *r, pe_clock *c)
+{
+    return c->at + r->n_threads + r->n_warps + c->n_agents;
+}
+static const uint32_t *proxied_of(const pe_races *r, const pe_clock *c)
+{
+    return c->at + r->n_threads + r->n_warps + c->n_agents;
+}
+
+static void join_half(const pe_races *r, uint32_t *into, const uint32_t *c, uint32_t n_agents)
 {
     for (uint32_t k = 0; k < r->n_threads; k++) {
-        into->at[k] = c->at[k] > into->at[k] ? c->at[k] : into->at[k];
+        into[k] = c[k] > into[k] ? c[k] : into[k];
     }
-    uint32_t *agents = into->at + r->n_threads + r->n_warps;
-    const uint32_t *more = c->at + r->n_threads + r->n_warps;
-    for (uint32_t k = 0; k < c->n_agents && k < into->n_agents; k++) {
-        agents[k] = more[k] > agents[k] ? more[k] : agents[k];
+    uint32_t first = r->n_threads + r->n_warps;
+    for (uint32_t k = first; k < first + n_agents; k++) {
+        into[k] = c[k] > into[k] ? c[k] : into[k];
+    }
+}
+
+static void join(const pe_races *r, pe_clock *into, const pe_clock *c)
+{
+    uint32_t n_agents = c->n_agents < into->n_agents ? c->n_agents : into->n_agents;
+    join_half(r, into->at, c->at, n_agents);
+    if (r->has_proxy) {
+        join_half(r, proxied_half(r, into), proxied_of(r, c), n_agents);
     }
 }
 
@@ -85,6 +103,10 @@ static void publish(pe_warp *w, pe_clock *into, uint32_t mask, uint32_t *joined)
             last = r->seen[tid]->id;
         }
         into->at[tid] = r->own[tid] > into->at[tid] ? r->own[tid] : into->at[tid];
+        if (r->has_proxy) {
+            uint32_t *half = proxied_half(r, into);
+            half[tid] = r->proxied[tid] > half[tid] ? r->proxied[tid] : half[tid];
+        }
         r->own[tid]++;
         into->fence_time =
             r->fence_time[tid] > into->fence_time ? r->fence_time[tid] : into->fence_time;
@@ -166,6 +188,9 @@ static bool meet_whole(pe_warp *w, uint32_t set)
     pe_races *r = w->cta->races;
     uint32_t base = w->index * PE_LANES;
     const pe_clock *seen = r->seen[base + pe_first(set)];
+    if (r->is_proxy_news[w->index]) {
+        return false;
+    }
     uint32_t most = 0;
     uint32_t fence = 0;
     pg_foreach_lane(l, set)
@@ -205,6 +230,7 @@ void pe_race_meet(pe_warp *w, uint32_t set, bool is_barrier)
         see(r, w->index * PE_LANES + l, c);
     }
     drop(r, c);
+    r->is_proxy_news[w->index] = r->is_proxy_news[w->index] && set != w->live;
 }
 
 void pe_race_exit(pe_warp *w, uint32_t mask)
@@ -280,8 +306,10 @@ static bool covers(const pe_races *r, const pe_clock *c, const pe_clock *seen)
 {
     uint32_t least = seen->n_agents < c->n_agents ? seen->n_agents : c->n_agents;
     uint32_t n = r->n_threads + r->n_warps + least;
+    const uint32_t *mine = r->has_proxy ? proxied_of(r, c) : c->at;
+    const uint32_t *other = r->has_proxy ? proxied_of(r, seen) : seen->at;
     for (uint32_t k = 0; k < n; k++) {
-        if (c->at[k] < seen->at[k]) {
+        if (c->at[k] < seen->at[k] || mine[k] < other[k]) {
             return false;
         }
     }
@@ -342,6 +370,88 @@ void pe_race_mbar_waited(pe_warp *w, uint32_t mask)
             }
         }
     }
+}
+
+/* ---- proxies ----------------------------------------------------------------------------------
+ */
+
+/* All that the lanes have seen lies behind the fence now. */
+static void fence_all(pe_warp *w, uint32_t lanes, const pe_clock *seen)
+{
+    pe_races *r = w->cta->races;
+    uint32_t base = w->index * PE_LANES;
+    pe_clock *n = new_clock(w->cta);
+    if (n == NULL) {
+        return;
+    }
+    join(r, n, seen);
+    join_own_warp(r, n, w->index);
+    seal(r, n);
+    n->fence_time = seen->fence_time;
+    join_half(r, proxied_half(r, n), n->at, n->n_agents);
+    pg_foreach_lane(l, lanes)
+    {
+        see(r, base + l, n);
+    }
+    drop(r, n);
+}
+
+void pe_race_proxy_fence(pe_warp *w, uint32_t mask)
+{
+    pe_races *r = w->cta->races;
+    uint32_t base = w->index * PE_LANES;
+    pg_foreach_lane(l, mask)
+    {
+        r->proxied[base + l] = r->own[base + l]++;
+    }
+    r->is_proxy_news[w->index] = true;
+    while (mask != 0) {
+        const pe_clock *seen = r->seen[base + pe_first(mask)];
+        uint32_t same = 0;
+        pg_foreach_lane(l, mask)
+        {
+            same |= r->seen[base + l] == seen ? 1u << l : 0;
+        }
+        fence_all(w, same, seen);
+        mask &= ~same;
+    }
+}
+
+bool pe_race_is_proxied(const pe_races *r, uint32_t me, uint32_t tid, uint32_t clock)
+{
+    return tid == me ? clock <= r->proxied[me] : proxied_of(r, r->seen[me])[tid] >= clock;
+}
+
+bool pe_race_is_proxied_agent(const pe_races *r, uint32_t me, uint32_t agent, uint32_t phase)
+{
+    const pe_clock *c = r->seen[me];
+    return agent < c->n_agents && proxied_of(r, c)[r->n_threads + r->n_warps + agent] >= phase;
+}
+
+void pe_race_barriers_ready(pe_warp *w, uint32_t mask)
+{
+    for (uint32_t k = 0; k < w->cta->n_mbars; k++) {
+        pe_mbar *b = &w->cta->mbars[k];
+        bool is_ours =
+            b->init_tid / PE_LANES == w->index && (mask >> b->init_tid % PE_LANES & 1u) != 0;
+        b->is_ready = b->is_ready || is_ours;
+    }
+}
+
+bool pe_race_mbar_ready(const pe_mbar_use *u)
+{
+    if (!u->home->races->is_isa || u->b->is_ready) {
+        return true;
+    }
+    const ptxexec_module *m = u->w->cta->launch->m;
+    pe_fault_at(u->w, u->i, PTXEXEC_F_PROXY,
+                (pe_place){.lanes = 1u << u->lane,
+                           .address = PE_SHARED_WINDOW + u->b->at,
+                           .size = PE_MBAR_SIZE},
+                "the copy signals at the mbarrier at shared address 0x%x, and the thread that "
+                "initialised it in line %u executed no fence.mbarrier_init or fence.proxy.async",
+                u->b->at, m->srcs.at[m->code.at[u->b->init_pc].src].loc.line);
+    return false;
 }
 
 /* ---- fences and strong accesses ---------------------------------------------------------------
@@ -419,6 +529,10 @@ static void release(pe_warp *w, const pe_inst *i, uint32_t tid, uint64_t address
     join(r, c, r->seen[tid]);
     join_own_warp(r, c, w->index);
     c->at[tid] = stamp > c->at[tid] ? stamp : c->at[tid];
+    if (r->has_proxy) {
+        uint32_t *half = proxied_half(r, c);
+        half[tid] = r->proxied[tid] > half[tid] ? r->proxied[tid] : half[tid];
+    }
     if (known != NULL) {
         pe_edge *e = &r->edges.at[*known];
         join(r, c, e->seen);
@@ -465,10 +579,12 @@ static bool init(pe_cta *cta)
     r->n_threads = n;
     r->n_warps = (n + PE_LANES - 1) / PE_LANES;
     r->is_isa = cta->launch->o.races == PTXEXEC_RACES_ISA;
+    r->has_proxy = cta->launch->m->has_async_proxy;
     pg_map_init(&r->edge_of, &r->arena);
     r->own = PG_NEWS(&r->arena, uint32_t, n);
     r->fenced = PG_NEWS(&r->arena, uint32_t, n);
     r->fence_time = PG_NEWS(&r->arena, uint32_t, n);
+    r->proxied = PG_NEWS(&r->arena, uint32_t, n);
     r->seen = PG_NEWS(&r->arena, pe_clock *, n);
     r->acquired = PG_NEWS(&r->arena, pe_clock *, n);
     r->n_pages = (PE_SHARED_START + cta->launch->shared_size + 255) / 256;

@@ -1,5 +1,6 @@
 /* cta.c: one CTA: its memory, its warps, the order in which they run, its end. */
 #include "tools/exec/async.h"
+#include "tools/exec/bulk.h"
 #include "tools/exec/mbar.h"
 #include "tools/exec/race.h"
 #include "tools/exec/wgmma.h"
@@ -190,6 +191,7 @@ void pe_cta_fini(pe_cta *cta)
         pe_warp_memory_free(&cta->warps[k]);
     }
     pe_tasks_fini(cta);
+    pe_bulk_fini(cta);
     pe_mbar_fini(cta);
     pe_races_fini(cta);
     pe_wg_fini(cta);
@@ -276,6 +278,9 @@ static uint32_t pick(pe_cta *cta, uint32_t set)
 bool pe_cta_run(pe_cta *cta, uint32_t turns)
 {
     for (uint32_t turn = 0; turns == 0 || turn < turns; turn++) {
+        if (cta->n_live == 0 && !cta->is_failed && !cta->worker->is_oom) {
+            pe_bulk_exit(cta);
+        }
         if (cta->is_failed || cta->worker->is_oom || cta->n_live == 0) {
             return true;
         }
@@ -303,5 +308,5 @@ bool pe_cta_run(pe_cta *cta, uint32_t turns)
         }
         pe_warp_run(&cta->warps[index], budget);
     }
-    return cta->is_failed || cta->n_live == 0;
+    return cta->is_failed;
 }

@@ -74,7 +74,11 @@ void *pe_new(pe_dec *d, size_t size, size_t count); /* zeroed, in the module's a
 #define EXEC(opcode, decoder) void decoder(pe_dec *d);
 #include "tools/exec/exec_ops.def"
 
-void pe_dec_copies_arrive(pe_dec *d); /* the rest of cp.async.mbarrier.arrive */
+/* The rest of cp.async.mbarrier.arrive, of cp.async.bulk and cp.reduce.async.bulk. */
+void pe_dec_copies_arrive(pe_dec *d);
+void pe_dec_bulk(pe_dec *d, bool is_reduce);
+/* Takes the operation of an atomic; 0 if there is none. pe_atom_fold does it. */
+uint32_t pe_atom_take(pe_dec *d);
 
 pe_decoder pe_decoder_find(pg_str opcode);
 /* Decodes all functions with bodies; errors go to m->diags. */

@@ -55,6 +55,7 @@ typedef struct pe_gshadow pe_gshadow; /* race_global.c: who touched global memor
 typedef struct pe_copy pe_copy;       /* async.c: a cp.async on its way */
 typedef struct pe_task pe_task;       /* async.c: something that happens later */
 typedef struct pe_mbar pe_mbar;       /* mbar.c: an mbarrier object */
+typedef struct pe_bulk pe_bulk;       /* bulk.c: a bulk or tensor copy on its way */
 typedef struct pe_clock pe_clock;     /* race.h */
 typedef struct pe_pool pe_pool;       /* ops_group.c: registers that setmaxnreg gives back */
 typedef struct pe_wg pe_wg;           /* wgmma.c: one CTA's products on their way */
@@ -165,6 +166,7 @@ struct ptxexec_module {
     uint64_t *sym_at; /* .global: offset in the image; .const: address in the space */
     uint32_t image_size, const_size;
     uint8_t *image, *consts;
+    bool has_async_proxy; /* something that accesses memory through it */
     bool has_global_sync; /* atomics, volatile, acquire/release on memory that other CTAs see */
     const char *target;
     uint64_t id; /* hash of the text: tells modules apart on a device */
@@ -273,7 +275,7 @@ struct pe_warp {
     /* cp.async: in the order of issue; those behind n_copies are spare */
     pe_copy **copies;
     uint32_t n_copies, n_copies_made, copies_cap;
-    uint32_t n_commits[PE_LANES];
+    uint32_t n_commits[PE_LANES], n_bulk_commits[PE_LANES];
     uint32_t n_issued;          /* cp.async instructions */
     uint32_t n_polls;           /* test_waits in vain while nothing happened */
     uint64_t poll_events;       /* n_events of the CTA at the last one */
@@ -342,6 +344,8 @@ struct pe_cta {
     pe_races *races;   /* NULL: not looked for */
     pe_task *tasks;
     uint32_t n_tasks, tasks_cap;
+    pe_bulk **bulks; /* in the order of issue */
+    uint32_t n_bulks, bulks_cap;
     pe_mbar *mbars;
     uint32_t n_mbars, mbars_cap;
     /* What could let somebody go on who waits for a barrier: arrivals, strong accesses ... */
@@ -509,7 +513,8 @@ enum {
     PE_T_WRITE = 2,
     PE_T_COPY = 4,   /* the write is a cp.async under way */
     PE_T_OBJECT = 8, /* an mbarrier object: strong ones order nothing by themselves */
-    PE_T_END = 16    /* mbarrier.inval */
+    PE_T_END = 16,   /* mbarrier.inval */
+    PE_T_ASYNC = 32  /* through the async proxy */
 };
 typedef struct pe_touch {
     const uint64_t *at; /* by lane; + imm */

@@ -197,6 +197,9 @@ void pe_mbar_init(pe_mbar_use *u, uint64_t at, uint32_t count)
     u->b->expected = u->b->pending = count;
     u->b->tx = 0;
     u->b->phase = 0;
+    u->b->init_tid = u->w->index * PE_LANES + u->lane;
+    u->b->is_ready = false;
+    u->b->load_over = u->b->seen_over = 0;
     u->b->init_pc = u->b->last_pc = (uint32_t)(u->i - u->w->cta->launch->m->code.at);
     u->home->n_events++;
     put_bytes(u);

@@ -22,6 +22,13 @@ struct pe_mbar {
     uint32_t joined;
     uint32_t agent;  /* stands in clocks for what copies wrote that signal here */
     uint32_t n_over; /* phases that are over at this address, ever */
+    uint32_t init_tid;
+    bool is_ready; /* a fence made the initialisation known to other proxies */
+    /* The last copy that signalled, in which phase (n_over); the last phase that somebody saw end.
+     */
+    const pe_inst *load;
+    pe_warp *load_w;
+    uint32_t load_lane, load_over, seen_over;
 };
 
 /* One lane does something to a barrier. */
@@ -56,6 +63,8 @@ static inline uint32_t pe_mbar_state_phase(uint64_t state)
 {
     return (uint32_t)(state >> 21) & 0x1FFFFFu;
 }
+/* isa: false after a report that no fence follows the initialisation. */
+bool pe_race_mbar_ready(const pe_mbar_use *u);
 void pe_mbar_fini(pe_cta *cta);
 
 /* Nothing else can go on: lanes that wait in test_wait or try_wait get false. False when that was

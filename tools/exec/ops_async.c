@@ -1,4 +1,4 @@
-/* ops_async.c: cp.async, its groups and its waits. Bulk copies are not here. */
+/* ops_async.c: cp.async, its groups and its waits. Bulk copies: ops_bulk.c. */
 #include "tools/exec/async.h"
 #include "tools/exec/ops.h"
 #include "tools/exec/race.h"
@@ -220,8 +220,13 @@ static void decode_copy(pe_dec *d)
 
 void pe_dec_cp(pe_dec *d)
 {
-    if (!pe_take(d, "async")) {
+    bool is_reduce = pe_take(d, "reduce");
+    if (!pe_take(d, "async") || (is_reduce && !pe_take(d, "bulk"))) {
         pe_unsupported(d, "this instruction");
+        return;
+    }
+    if (is_reduce) {
+        pe_dec_bulk(d, true);
         return;
     }
     switch (pe_take_one(d, "commit_group wait_group wait_all bulk mbarrier")) {
@@ -232,6 +237,7 @@ void pe_dec_cp(pe_dec *d)
         d->i.imm = -1;
         pe_emit(d, wait_group);
         break;
+    case 4: pe_dec_bulk(d, false); break;
     case 5: pe_dec_copies_arrive(d); break;
     default: pe_unsupported(d, "this instruction"); break;
     }

@@ -1,4 +1,5 @@
 /* ops_atom.c: atom and red. Lanes take their turns in order; nothing else runs meanwhile. */
+#include "tools/exec/bulk.h"
 #include "tools/exec/ops.h"
 
 typedef enum atom_op {
@@ -59,6 +60,16 @@ static uint64_t fold_float(uint32_t op, pg_ptx_type t, uint64_t old, uint64_t b)
     }
 }
 
+uint64_t pe_atom_fold(uint32_t op, pg_ptx_type t, uint64_t old, uint64_t b)
+{
+    return pe_type_class(t) == 'F' ? fold_float(op, t, old, b) : fold_int(op, t, old, b);
+}
+
+uint32_t pe_atom_take(pe_dec *d)
+{
+    return pe_take_one(d, "and or xor cas exch add inc dec min max");
+}
+
 /* b: operand; c: new value of cas */
 static void atom(pe_warp *w, const pe_inst *i, uint32_t mask)
 {
@@ -95,9 +106,7 @@ static void atom(pe_warp *w, const pe_inst *i, uint32_t mask)
         uint64_t c = i->c == PE_NONE ? 0 : is_64 ? pe_src64(w, i->c)[l] : pe_src32(w, i->c)[l];
         bool is_old_bad = memchr(poison, 1, i->size) != NULL;
         bool is_new_bad = ((i->op == A_CAS ? q_c | q_b : q_b) >> l & 1u) != 0;
-        uint64_t x = i->op == A_CAS            ? (old == b ? c : old)
-                     : pe_type_class(t) == 'F' ? fold_float(i->op, t, old, b)
-                                               : fold_int(i->op, t, old, b);
+        uint64_t x = i->op == A_CAS ? (old == b ? c : old) : pe_atom_fold(i->op, t, old, b);
         memcpy(p, &x, i->size);
         memset(poison, is_new_bad || (is_old_bad && i->op != A_EXCH) ? 1 : 0, i->size);
         t64[l] = old;
@@ -137,7 +146,7 @@ void pe_dec_atom(pe_dec *d)
     if (d->i.space == PG_PTX_SP_GLOBAL || d->i.space == PG_PTX_SP_NONE) {
         d->m->has_global_sync = true;
     }
-    d->i.op = (uint16_t)pe_take_one(d, "and or xor cas exch add inc dec min max");
+    d->i.op = (uint16_t)pe_atom_take(d);
     (void)pe_take(d, "noftz");
     (void)pe_take(d, "L2::cache_hint");
     pg_ptx_type t = pe_take_type(d);

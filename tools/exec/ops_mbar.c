@@ -178,6 +178,7 @@ static void wait(pe_warp *w, const pe_inst *i, uint32_t mask)
             return;
         }
         w->wait_key[l] = (uint32_t)at;
+        u.b->seen_over = is_over ? u.b->n_over : u.b->seen_over;
         over |= is_over ? 1u << l : 0;
     }
     if (over != 0) {

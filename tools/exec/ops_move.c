@@ -372,10 +372,18 @@ void pe_dec_nop(pe_dec *d)
     pe_emit(d, is_sleep ? slept : nothing);
 }
 
+/* op: 1 mbarrier_init; 2 of the async proxy */
 static void fence(pe_warp *w, const pe_inst *i, uint32_t mask)
 {
-    (void)i;
-    if (w->cta->races != NULL) {
+    if (w->cta->races == NULL) {
+        return;
+    }
+    if (i->op != 0) {
+        pe_race_barriers_ready(w, mask);
+    }
+    if (i->op == 2) {
+        pe_race_proxy_fence(w, mask);
+    } else {
         pe_race_fence(w, mask);
     }
 }
@@ -383,13 +391,16 @@ static void fence(pe_warp *w, const pe_inst *i, uint32_t mask)
 void pe_dec_fence(pe_dec *d)
 {
     /* One interleaving runs at a time: memory is always as new as it can be. */
-    (void)pe_take_one(d, "sc acq_rel acquire release");
+    bool is_init = pe_take(d, "mbarrier_init");
     bool is_proxy = pe_take(d, "proxy");
-    (void)pe_take(d, "mbarrier_init"); /* the initialisation's release to the cluster */
-    if (is_proxy) {
-        (void)pe_take_one(d, "alias async async.global async::generic");
-        (void)pe_take_one(d, "global shared::cta shared::cluster");
-    }
+    uint32_t proxy = is_proxy ? pe_take_one(d, "alias async async::generic tensormap::generic") : 0;
+    uint32_t space = is_proxy ? pe_take_one(d, "global shared::cta shared::cluster") : 0;
+    (void)pe_take_one(d, "sc acq_rel acquire release");
+    (void)pe_take_one(d, "sync_restrict::shared::cta sync_restrict::shared::cluster");
     (void)pe_take_one(d, "cta cluster gpu gl sys");
-    pe_emit(d, is_proxy ? nothing : fence);
+    /* That of global memory alone does not cover shared memory; the others do. */
+    bool is_async = (proxy == 2 || proxy == 3) && space != 1;
+    d->i.op = is_init ? 1 : is_async ? 2 : 0;
+    d->m->has_async_proxy = d->m->has_async_proxy || is_async;
+    pe_emit(d, is_proxy && !is_async ? nothing : fence);
 }

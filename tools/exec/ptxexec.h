@@ -306,8 +306,14 @@ typedef enum ptxexec_fault_kind { /* numbers are fixed; new ones are appended */
                                                                  a register and the wgmma */
                                   PTXEXEC_F_DESCRIPTOR = 24,  /* a matrix descriptor with reserved
                                                                 bits, or not equal in all lanes */
-                                  PTXEXEC_F_POOL = 25 /* setmaxnreg in the wrong direction, or for
-                                                         more registers than there are */
+                                  PTXEXEC_F_POOL = 25,  /* setmaxnreg in the wrong direction, or for
+                                                          more registers than there are */
+                                  PTXEXEC_F_PROXY = 26, /* ordered, but by no fence between the
+                                                           generic and the async proxy */
+                                  PTXEXEC_F_TENSOR_MAP = 27, /* a map that breaks a rule, or does
+                                                                not fit its use */
+                                  PTXEXEC_F_ASYNC = 28 /* a copy that nobody waited for when its
+                                                          CTA ended */
 } ptxexec_fault_kind;
 
 typedef struct ptxexec_access { /* one thread at one instruction */

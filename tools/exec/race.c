@@ -11,10 +11,12 @@
 #include "tools/exec/race.h"
 
 #include "tools/exec/async.h"
-#include "tools/exec/mbar.h"
+#include "tools/exec/bulk.h"
 
 enum { PAGE = 256 };
 #define READ_STRONG 0x80000000u
+#define READ_ASYNC  0x40000000u /* through the async proxy */
+#define READ_FLAGS  (READ_STRONG | READ_ASYNC)
 
 typedef struct cell {
     uint32_t w_clock, w_pc, w_serial;
@@ -28,11 +30,12 @@ typedef struct cell {
 
 typedef struct read_mark {
     uint32_t clock, lanes;
-    uint32_t pc; /* | READ_STRONG */
+    uint32_t pc; /* | READ_FLAGS that hold for all of them */
 } read_mark;
 
 typedef struct pe_page {
-    uint32_t shift; /* log2 of a cell's bytes */
+    uint32_t shift;   /* log2 of a cell's bytes */
+    uint32_t n_async; /* bulk copies under way that read here */
     cell *cells;
     read_mark *reads; /* [cell][warp] */
 } page;
@@ -47,6 +50,7 @@ typedef struct doing {
     uint32_t size;
     uint8_t kind;
     bool is_strong;
+    bool is_look; /* a read that leaves no mark */
     const pe_clock *seen;
 } doing;
 
@@ -75,6 +79,7 @@ static bool split(pe_races *r, page *p, uint32_t shift)
         memcpy(q.reads + (size_t)k * r->n_warps, p->reads + (size_t)(k >> per) * r->n_warps,
                r->n_warps * sizeof *q.reads);
     }
+    q.n_async = p->n_async;
     *p = q;
     return true;
 }
@@ -112,7 +117,7 @@ static inline bool is_write_ordered(const doing *d, const cell *c)
     if (c->w_phase != 0 && pe_race_knows_agent(d->r, d->seen, c->w_agent, c->w_phase)) {
         return true;
     }
-    if (c->w_kind == PE_MK_PENDING) {
+    if (c->w_kind == PE_MK_PENDING || c->w_kind == PE_MK_BULK) {
         return false;
     }
     return (d->is_strong && c->w_kind == PE_MK_STRONG) || knows(d, c->w_tid, c->w_clock);
@@ -153,7 +158,7 @@ static bool check_reads(const doing *d, const cell *c, const read_mark *marks)
         if (lane < PE_LANES) {
             pe_mark m = {.cta = d->w->cta->linear,
                          .tid = warp * PE_LANES + lane,
-                         .pc = marks[warp].pc & ~READ_STRONG,
+                         .pc = marks[warp].pc & ~READ_FLAGS,
                          .kind = PE_MK_PLAIN};
             pe_race_report(d->w, d->i, d->lane, PE_SHARED_WINDOW + d->address, d->size, true, &m);
             return false;
@@ -167,6 +172,7 @@ static inline void mark_read(const doing *d, cell *c, read_mark *m)
     uint32_t bit = 1u << d->lane;
     uint32_t warp_bit = 1u << d->w->index;
     uint32_t pc = d->pc | (d->is_strong ? READ_STRONG : 0);
+    pc |= (d->kind & PE_T_ASYNC) != 0 ? READ_ASYNC : 0;
     if ((c->readers & warp_bit) == 0 || m->lanes == bit || m->clock <= d->r->known[d->w->index]) {
         *m = (read_mark){.clock = d->clock, .lanes = bit, .pc = pc};
         c->readers |= warp_bit;
@@ -174,7 +180,15 @@ static inline void mark_read(const doing *d, cell *c, read_mark *m)
     }
     m->clock = d->clock < m->clock ? d->clock : m->clock;
     m->lanes |= bit;
-    m->pc = pc & (m->pc | ~READ_STRONG);
+    m->pc = pc & (m->pc | ~READ_FLAGS);
+}
+
+static inline uint8_t write_kind(const doing *d)
+{
+    if ((d->kind & PE_T_COPY) != 0) {
+        return (d->kind & PE_T_ASYNC) != 0 ? PE_MK_BULK : PE_MK_PENDING;
+    }
+    return d->is_strong ? PE_MK_STRONG : PE_MK_PLAIN;
 }
 
 static inline void mark_write(const doing *d, cell *c)
@@ -184,9 +198,7 @@ static inline void mark_write(const doing *d, cell *c)
                 .w_serial = d->r->serial,
                 .w_tid = (uint16_t)d->tid,
                 .is_object = (d->kind & (PE_T_OBJECT | PE_T_END)) == PE_T_OBJECT,
-                .w_kind = (d->kind & PE_T_COPY) != 0 ? PE_MK_PENDING
-                          : d->is_strong             ? PE_MK_STRONG
-                                                     : PE_MK_PLAIN};
+                .w_kind = write_kind(d)};
 }
 
 static void report_object(const doing *d, const cell *c)
@@ -202,10 +214,78 @@ static void report_object(const doing *d, const cell *c)
                 m->srcs.at[m->code.at[c->w_pc].src].loc.line);
 }
 
+/* A generic write that is ordered before something of the async proxy: is there a fence? */
+static bool is_write_fenced(const doing *d, const cell *c)
+{
+    if (c->w_kind == PE_MK_NONE || c->w_kind == PE_MK_BULK || c->w_serial == d->r->serial) {
+        return true;
+    }
+    return (c->w_phase != 0 && pe_race_is_proxied_agent(d->r, d->tid, c->w_agent, c->w_phase)) ||
+           pe_race_is_proxied(d->r, d->tid, c->w_tid, c->w_clock);
+}
+
+static bool check_fences(const doing *d, const cell *c, const read_mark *marks)
+{
+    pe_mark m = {.cta = d->w->cta->linear, .is_unfenced = true};
+    if (!is_write_fenced(d, c)) {
+        m.tid = c->w_tid;
+        m.pc = c->w_pc;
+        m.kind = (pe_mark_kind)c->w_kind;
+        m.is_write = true;
+    }
+    /* Reads before a write by the async proxy: known-good kernels leave these fences out. */
+    uint32_t rest = d->r->is_isa && (d->kind & PE_T_WRITE) != 0 ? c->readers : 0;
+    for (; rest != 0 && m.kind == PE_MK_NONE; rest &= rest - 1) {
+        uint32_t warp = pe_first(rest);
+        const read_mark *k = &marks[warp];
+        pg_foreach_lane(l, (k->pc & READ_FLAGS) != 0 ? 0 : k->lanes)
+        {
+            if (!pe_race_is_proxied(d->r, d->tid, warp * PE_LANES + l, k->clock)) {
+                m.tid = warp * PE_LANES + l;
+                m.pc = k->pc;
+                m.kind = PE_MK_PLAIN;
+            }
+        }
+    }
+    if (m.kind == PE_MK_NONE) {
+        return true;
+    }
+    pe_race_report(d->w, d->i, d->lane, PE_SHARED_WINDOW + d->address, d->size,
+                   (d->kind & PE_T_WRITE) != 0, &m);
+    return false;
+}
+
+static uint32_t source_of(const pe_bulk *b)
+{
+    return b->kind == PE_BULK_SEND ? b->source : b->shared;
+}
+
+/* A write of what a bulk copy may still read. */
+static bool check_bulk_reads(const doing *d)
+{
+    const pe_cta *cta = d->w->cta;
+    for (uint32_t k = 0; k < cta->n_bulks; k++) {
+        const pe_bulk *b = cta->bulks[k];
+        if (b->is_reading && b->serial != d->r->serial && d->address < source_of(b) + b->n_shared &&
+            source_of(b) < d->address + d->size) {
+            pe_mark m = {.cta = cta->linear,
+                         .tid = b->w->index * PE_LANES + b->lane,
+                         .pc = (uint32_t)(b->i - cta->launch->m->code.at),
+                         .kind = PE_MK_BULK};
+            pe_race_report(d->w, d->i, d->lane, PE_SHARED_WINDOW + d->address, d->size, true, &m);
+            return false;
+        }
+    }
+    return true;
+}
+
 /* False after a report. */
 static bool touch_page(const doing *d, page *p, uint32_t from, uint32_t to)
 {
     uint32_t n_warps = d->r->n_warps;
+    if (p->n_async != 0 && (d->kind & PE_T_WRITE) != 0 && !check_bulk_reads(d)) {
+        return false;
+    }
     for (uint32_t k = from >> p->shift; k <= (to - 1) >> p->shift; k++) {
         cell *c = &p->cells[k];
         read_mark *marks = p->reads + (size_t)k * n_warps;
@@ -217,8 +297,13 @@ static bool touch_page(const doing *d, page *p, uint32_t from, uint32_t to)
             report_object(d, c);
             return false;
         }
+        if ((d->kind & PE_T_ASYNC) != 0 && !check_fences(d, c, marks)) {
+            return false;
+        }
         if ((d->kind & PE_T_WRITE) == 0) {
-            mark_read(d, c, &marks[d->w->index]);
+            if (!d->is_look) {
+                mark_read(d, c, &marks[d->w->index]);
+            }
             continue;
         }
         if (c->readers != 0 && !check_reads(d, c, marks)) {
@@ -329,6 +414,119 @@ void pe_race_settle(pe_warp *w, const pe_copy *copy, const pe_mbar *b)
     }
 }
 
+/* ---- bulk copies ------------------------------------------------------------------------------
+ */
+
+static doing doing_of(const pe_bulk *b, uint8_t kind)
+{
+    pe_races *r = b->w->cta->races;
+    uint32_t tid = b->w->index * PE_LANES + b->lane;
+    return (doing){.w = b->w,
+                   .i = b->i,
+                   .r = r,
+                   .lane = b->lane,
+                   .tid = tid,
+                   .pc = (uint32_t)(b->i - b->w->cta->launch->m->code.at),
+                   .clock = r->own[tid],
+                   .size = b->n_shared,
+                   .kind = kind,
+                   .seen = r->seen[tid]};
+}
+
+static void count_readers(const pe_bulk *b, uint32_t by)
+{
+    uint32_t end = source_of(b) + b->n_shared;
+    for (uint32_t at = source_of(b); at < end; at += PAGE - at % PAGE) {
+        page *p = page_of(b->w->cta, at, 4);
+        if (p != NULL) {
+            p->n_async += by;
+        }
+    }
+}
+
+static void each_row(const pe_bulk *b, uint8_t kind)
+{
+    for (uint32_t row = 0; row < b->n_rows && !b->w->cta->is_failed; row++) {
+        pe_bulk_span s = pe_bulk_row(b, row);
+        if (s.first == s.end) {
+            continue;
+        }
+        if (kind == 0) {
+            pe_gshadow_settle(b->w, b->i, b->lane, s.at, s.end - s.first);
+        } else {
+            pe_gshadow_range(b->w, b->i, b->lane, s.at, s.end - s.first, kind);
+        }
+    }
+}
+
+void pe_race_bulk_issue(pe_bulk *b)
+{
+    pe_cta *cta = b->w->cta;
+    b->serial = ++cta->races->serial;
+    (void)pe_gshadow_now(cta->launch);
+    if (b->kind != PE_BULK_LOAD) {
+        doing d = doing_of(b, PE_T_READ | PE_T_ASYNC);
+        d.address = source_of(b);
+        d.is_look = true;
+        if (!touch_shared(&d)) {
+            return;
+        }
+        count_readers(b, 1);
+        b->is_reading = true;
+    }
+    if (b->kind != PE_BULK_STORE) {
+        doing d = doing_of(b, PE_T_WRITE | PE_T_COPY | PE_T_ASYNC);
+        d.address = b->shared;
+        if (!touch_shared(&d)) {
+            return;
+        }
+    }
+    if (b->kind != PE_BULK_SEND) {
+        each_row(b, b->kind == PE_BULK_LOAD ? PE_T_READ : PE_T_WRITE | PE_T_COPY);
+    }
+}
+
+void pe_race_bulk_written(const pe_bulk *b, uint32_t first, uint32_t end, const pe_mbar *m)
+{
+    uint32_t at = b->shared + first;
+    while (at < b->shared + end) {
+        page *p = page_of(b->home, at, 4);
+        if (p == NULL) {
+            return;
+        }
+        cell *c = &p->cells[at % PAGE >> p->shift];
+        if (c->w_kind == PE_MK_BULK && c->w_serial == b->serial) {
+            c->w_agent = (uint16_t)m->agent;
+            c->w_phase = m->n_over + 1;
+        }
+        at += 1u << p->shift;
+    }
+}
+
+void pe_race_bulk_done_reading(pe_bulk *b)
+{
+    if (b->is_reading) {
+        b->is_reading = false;
+        count_readers(b, UINT32_MAX);
+    }
+}
+
+/* What the copy did, its thread did. */
+void pe_race_bulk_waited(pe_bulk *b, bool is_read)
+{
+    if (b->is_reading) {
+        pe_race_bulk_done_reading(b);
+        doing d = doing_of(b, PE_T_READ | PE_T_ASYNC);
+        d.address = source_of(b);
+        d.r->serial++;
+        (void)touch_shared(&d);
+    }
+    if (!is_read && !b->is_waited) {
+        (void)pe_gshadow_now(b->w->cta->launch);
+        each_row(b, 0);
+    }
+}
+
 /* ---- reports ----------------------------------------------------------------------------------
  */
 
@@ -360,6 +558,19 @@ static void put_advice(pg_strbuf *text, const pe_warp *w, const pe_mark *m)
                      "order them");
         return;
     }
+    if (m->is_unfenced) {
+        pg_put(text,
+               "a fence.proxy.async between them, of the thread that accessed first before it "
+               "signals or of the one that issues this, would");
+        return;
+    }
+    if (m->kind == PE_MK_BULK) {
+        pg_put(text, m->is_write && !m->is_grouped
+                         ? "this thread has not seen the end of the phase of the mbarrier that the "
+                           "copy signals"
+                         : "no cp.async.bulk.wait_group of the issuing thread covers it yet");
+        return;
+    }
     if (m->kind == PE_MK_PENDING) {
         pg_put(text, "no cp.async.wait_group of the copying thread covers it yet");
         pg_put(text, warp == w->index ? "" : ", and a bar.sync must follow that");
@@ -386,6 +597,11 @@ static void put_advice(pg_strbuf *text, const pe_warp *w, const pe_mark *m)
     pg_put(text, "a bar.sync of both warps between them would order them");
 }
 
+static bool is_asynchronous(pe_mark_kind kind)
+{
+    return kind == PE_MK_PENDING || kind == PE_MK_COPIED || kind == PE_MK_BULK;
+}
+
 void pe_race_report(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t generic, uint32_t size,
                     bool is_write, const pe_mark *other)
 {
@@ -395,19 +611,20 @@ void pe_race_report(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t generi
     pg_strbuf_init(&text, cta->launch->alloc);
     pg_putf(&text, "%s of %u bytes at 0x%llx, and the %s%s of line %u (",
             is_write ? "write" : "read", size, (unsigned long long)generic,
-            other->kind == PE_MK_PENDING || other->kind == PE_MK_COPIED ? "asynchronous " : "",
-            other->is_write ? "write" : "read", at.line);
+            is_asynchronous(other->kind) ? "asynchronous " : "", other->is_write ? "write" : "read",
+            at.line);
     if (other->cta != cta->linear) {
         pg_putf(&text, "CTA %u,%u,%u, ", at.cta[0], at.cta[1], at.cta[2]);
     }
-    pg_putf(&text, "warp %u, lane %u) are not ordered: ", at.warp, at.lane);
+    pg_putf(&text, "warp %u, lane %u) are not ordered%s: ", at.warp, at.lane,
+            other->is_unfenced ? " between the generic and the async proxy" : "");
     put_advice(&text, w, other);
     uint32_t n = cta->n_faults;
     if (text.is_oom) {
         cta->worker->is_oom = true;
         cta->is_failed = true;
     } else {
-        pe_fault_at(w, i, PTXEXEC_F_RACE,
+        pe_fault_at(w, i, other->is_unfenced ? PTXEXEC_F_PROXY : PTXEXEC_F_RACE,
                     (pe_place){.lanes = 1u << lane, .address = generic, .size = size}, "%s",
                     text.ptr);
     }

@@ -15,7 +15,10 @@ struct pe_clock {
     uint32_t fence_time; /* latest fence of those who published (practice) */
     struct pe_clock *next;
     uint32_t n_agents;
-    uint32_t at[]; /* by thread; behind them by warp: the least of its threads; then by agent */
+    bool is_fenced; /* all of at[] lies behind a proxy fence: both halves are equal */
+    /* By thread; behind them by warp: the least of its threads; then by agent. With an async proxy
+     * the same again: how much of it lies behind a proxy fence (without the warps). */
+    uint32_t at[];
 };
 
 typedef struct pe_edge { /* a place in memory by which threads order themselves */
@@ -29,7 +32,7 @@ typedef struct pe_meeting { /* where a warp last passed a barrier of the CTA */
 
 struct pe_races {
     pg_arena arena;
-    bool is_isa;
+    bool is_isa, has_proxy;
     uint32_t n_threads, n_warps;
     uint32_t n_agents, agents_cap; /* see pe_race_new_agent */
     uint32_t serial;               /* of the warp instruction that touches memory */
@@ -37,10 +40,12 @@ struct pe_races {
     uint32_t *own;                 /* by thread: its clock; starts at 1 */
     uint32_t *fenced;              /* by thread: clock that its last fence published, 0 */
     uint32_t *fence_time;
+    uint32_t *proxied;   /* by thread: its clock at its last proxy fence; has_proxy only */
     pe_clock **seen;     /* by thread */
     pe_clock **acquired; /* by thread: seen by relaxed reads, to be taken at a fence (isa) */
-    uint32_t known[PE_MAX_WARPS]; /* all lanes of the warp have seen their warp up to here */
-    pe_clock *bar[PE_N_BARRIERS]; /* what those who arrived published */
+    uint32_t known[PE_MAX_WARPS];     /* all lanes of the warp have seen their warp up to here */
+    bool is_proxy_news[PE_MAX_WARPS]; /* a lane fenced since all lanes met */
+    pe_clock *bar[PE_N_BARRIERS];     /* what those who arrived published */
     uint32_t bar_joined[PE_N_BARRIERS];
     pe_clock *exited; /* what threads that exited published */
     pe_clock *spare;
@@ -63,6 +68,9 @@ void pe_race_bar_release(pe_cta *cta, uint32_t id, bool is_whole);
 void pe_race_meet(pe_warp *w, uint32_t set, bool is_barrier);
 void pe_race_fence(pe_warp *w, uint32_t mask);
 void pe_race_exit(pe_warp *w, uint32_t mask);
+void pe_race_proxy_fence(pe_warp *w, uint32_t mask);
+/* Barriers that these lanes initialised may be signalled by copies. */
+void pe_race_barriers_ready(pe_warp *w, uint32_t mask);
 /* Strong accesses by the lanes `mask` to `generic` addresses order what comes before and after. */
 void pe_race_strong(pe_warp *w, const pe_inst *i, uint32_t mask, const uint64_t *generic,
                     uint8_t kind);
@@ -80,6 +88,11 @@ static inline bool pe_race_knows_agent(const pe_races *r, const pe_clock *seen, 
     return agent < seen->n_agents && seen->at[r->n_threads + r->n_warps + agent] >= phase;
 }
 
+/* What the thread has seen through a proxy fence: only that is ordered before what it issues to the
+ * async proxy. */
+bool pe_race_is_proxied(const pe_races *r, uint32_t me, uint32_t tid, uint32_t clock);
+bool pe_race_is_proxied_agent(const pe_races *r, uint32_t me, uint32_t agent, uint32_t phase);
+
 /* ---- accesses (race.c, race_global.c) ---- */
 
 typedef enum pe_mark_kind {
@@ -87,7 +100,8 @@ typedef enum pe_mark_kind {
     PE_MK_PLAIN,
     PE_MK_STRONG,
     PE_MK_PENDING, /* a cp.async that nobody waited for */
-    PE_MK_COPIED   /* a cp.async that its thread waited for */
+    PE_MK_COPIED,  /* a cp.async that its thread waited for */
+    PE_MK_BULK     /* a bulk copy, until somebody waited for it */
 } pe_mark_kind;
 
 /* One side of a race, as it was remembered. */
@@ -96,6 +110,8 @@ typedef struct pe_mark {
     uint32_t tid, pc;
     pe_mark_kind kind;
     bool is_write;
+    bool is_unfenced; /* ordered, but not between the proxies */
+    bool is_grouped;  /* BULK: it belongs to a bulk group */
 } pe_mark;
 
 uint32_t pe_race_serial(const pe_cta *cta);
@@ -110,6 +126,11 @@ bool pe_gshadow_init(pe_launch *l);
 void pe_gshadow_fini(pe_launch *l);
 void pe_gshadow_touch(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t address,
                       const pe_touch *t);
+/* Some bytes at once; a write that goes on until pe_gshadow_settle has PE_T_COPY. */
+void pe_gshadow_range(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t address, uint32_t size,
+                      uint8_t kind);
+void pe_gshadow_settle(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t address,
+                       uint32_t size);
 uint32_t pe_gshadow_now(pe_launch *l); /* a new time */
 /* A release at the address of what this CTA knew at `time`; an acquire. */
 void pe_gshadow_release(pe_warp *w, uint64_t address, uint32_t time);

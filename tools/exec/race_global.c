@@ -14,6 +14,7 @@ typedef struct mark {
     uint32_t time, clock, pc;
     uint16_t tid;
     bool is_strong;
+    bool is_pending; /* a copy that its thread did not wait for */
 } mark;
 
 typedef struct gcell {
@@ -133,7 +134,7 @@ static bool conflicts(const pe_warp *w, uint32_t lane, const mark *mine, const m
         (m->cta == mine->cta && m->time == mine->time)) {
         return false;
     }
-    return !is_ordered(w, lane, m);
+    return m->is_pending || !is_ordered(w, lane, m);
 }
 
 static void remember_read(gcell *c, const mark *mine)
@@ -165,21 +166,30 @@ static const mark *touch_cell(const pe_warp *w, uint32_t lane, gcell *c, const m
     return NULL;
 }
 
-void pe_gshadow_touch(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t address,
-                      const pe_touch *t)
+/* Size of the cells that an access wants: 1, 2 or 4 bytes. */
+static uint32_t unit_of(uint64_t address, uint32_t size)
+{
+    uint64_t both = address | size;
+    return (both & 3u) == 0 ? 4 : (both & 1u) == 0 ? 2 : 1;
+}
+
+void pe_gshadow_range(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t address, uint32_t size,
+                      uint8_t kind)
 {
     pe_launch *l = w->cta->launch;
     pe_gshadow *g = l->gshadow;
-    bool is_write = (t->kind & PE_T_WRITE) != 0;
+    bool is_write = (kind & PE_T_WRITE) != 0;
     uint32_t tid = w->index * PE_LANES + lane;
+    uint32_t unit = unit_of(address, size);
     mark mine = {.cta = (uint32_t)w->cta->linear + 1,
                  .time = g->now,
                  .clock = w->cta->races->own[tid],
                  .pc = (uint32_t)(i - l->m->code.at),
                  .tid = (uint16_t)tid,
-                 .is_strong = (i->flags & PE_I_STRONG) != 0};
-    for (uint64_t at = address, end = at + t->size; at < end;) {
-        gpage *p = page_at(g, at, t->size);
+                 .is_strong = (i->flags & PE_I_STRONG) != 0,
+                 .is_pending = (kind & PE_T_COPY) != 0};
+    for (uint64_t at = address, end = at + size; at < end;) {
+        gpage *p = page_at(g, at, unit);
         if (p == NULL) {
             w->cta->worker->is_oom = true;
             return;
@@ -190,10 +200,43 @@ void pe_gshadow_touch(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t addr
             pe_mark m = {.cta = bad->cta - 1,
                          .tid = bad->tid,
                          .pc = bad->pc,
-                         .kind = bad->is_strong ? PE_MK_STRONG : PE_MK_PLAIN,
+                         .kind = bad->is_pending  ? PE_MK_BULK
+                                 : bad->is_strong ? PE_MK_STRONG
+                                                  : PE_MK_PLAIN,
+                         .is_grouped = bad->is_pending,
                          .is_write = bad == &c->write};
-            pe_race_report(w, i, lane, address, t->size, is_write, &m);
+            pe_race_report(w, i, lane, address, size, is_write, &m);
             return;
+        }
+        at = (at | ((UINT64_C(1) << p->shift) - 1)) + 1;
+    }
+}
+
+void pe_gshadow_touch(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t address,
+                      const pe_touch *t)
+{
+    uint8_t kind = t->kind & (PE_T_READ | PE_T_WRITE);
+    pe_gshadow_range(w, i, lane, address, t->size, kind);
+}
+
+void pe_gshadow_settle(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t address, uint32_t size)
+{
+    pe_gshadow *g = w->cta->launch->gshadow;
+    uint32_t tid = w->index * PE_LANES + lane;
+    uint32_t pc = (uint32_t)(i - w->cta->launch->m->code.at);
+    uint32_t unit = unit_of(address, size);
+    for (uint64_t at = address, end = at + size; at < end;) {
+        gpage *p = page_at(g, at, unit);
+        if (p == NULL) {
+            w->cta->worker->is_oom = true;
+            return;
+        }
+        mark *m = &p->cells[(at & (PAGE - 1)) >> p->shift].write;
+        if (m->is_pending && m->cta == (uint32_t)w->cta->linear + 1 && m->tid == tid &&
+            m->pc == pc) {
+            m->is_pending = false;
+            m->clock = w->cta->races->own[tid];
+            m->time = g->now;
         }
         at = (at | ((UINT64_C(1) << p->shift) - 1)) + 1;
     }

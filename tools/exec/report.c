@@ -243,7 +243,10 @@ const char *ptxexec_fault_kind_text(ptxexec_fault_kind kind)
                                         "registers in flight",
                                         "missing wgmma.fence",
                                         "matrix descriptor",
-                                        "register pool"};
+                                        "register pool",
+                                        "missing proxy fence",
+                                        "tensor map misuse",
+                                        "copy that outlives its CTA"};
     return (size_t)kind < PG_COUNT_OF(texts) ? texts[kind] : "unknown fault";
 }
 

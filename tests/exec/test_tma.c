@@ -1,0 +1,348 @@
+/* test_tma.c: boxes of tensors of rank 1 to 5 and plain bulk copies, loads, stores and reductions,
+ * against loops over coordinates written here. Odd extents, boxes that stick out on every side or
+ * lie outside, all swizzles, element strides, fills; several seeds, with races looked for.
+ *
+ * Where an element lies in shared memory is said by rows and 16-byte units, as the ISA's tables
+ * do: with 128 bytes to a row unit c of row r stands at c ^ (r & 7), with 64 at c ^ (r >> 1 & 3),
+ * with 32 at c ^ (r >> 2 & 1); the kernel's box begins at a multiple of 1024. */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/exec/ptxexec.h"
+
+enum { MAX_BYTES = 16384, ARRAY = 1 << 16, N_CASES = 150, N_THREADS = 64 };
+
+typedef struct tma_case {
+    uint32_t rank, type, size, swizzle, fill;
+    uint64_t dims[5], strides[5]; /* strides in bytes; [0] unused */
+    uint32_t box[5], step[5], count[5];
+    int32_t at[5];
+    uint32_t n_bytes;
+    uint64_t seed;
+} tma_case;
+
+static uint64_t state = 88172645463325252ULL;
+static uint32_t below(uint32_t n)
+{
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return (uint32_t)(state >> 33) % n;
+}
+
+static uint8_t array[ARRAY], expected[ARRAY], got[ARRAY], box[MAX_BYTES];
+
+/* ---- what must come out -----------------------------------------------------------------------
+ */
+
+/* Byte offset in the box's memory of byte `k` of its row `r`. */
+static uint32_t place(const tma_case *c, uint32_t r, uint32_t k)
+{
+    uint32_t row = c->count[0] * c->size;
+    uint32_t linear = r * row + k;
+    static const uint32_t spans[] = {16, 32, 64, 128};
+    uint32_t span = spans[c->swizzle]; /* rows may be shorter: a line has several */
+    uint32_t line = linear / span;
+    uint32_t unit = linear % span / 16;
+    uint32_t flip = c->swizzle == 0   ? 0
+                    : c->swizzle == 1 ? line >> 2 & 1u
+                    : c->swizzle == 2 ? line >> 1 & 3u
+                                      : line & 7u;
+    return line * span + (unit ^ flip) * 16 + linear % 16;
+}
+
+/* Address in the array of an element of the box, or -1 outside of the tensor. */
+static int64_t element(const tma_case *c, const uint32_t i[5])
+{
+    int64_t at = 0;
+    for (uint32_t d = 0; d < c->rank; d++) {
+        int64_t x = c->at[d] + (int64_t)i[d] * (d == 0 ? 1 : c->step[d]);
+        if (x < 0 || x >= (int64_t)c->dims[d]) {
+            return -1;
+        }
+        at += x * (int64_t)(d == 0 ? c->size : c->strides[d]);
+    }
+    return at;
+}
+
+typedef void (*visitor)(const tma_case *c, int64_t at, uint32_t in_box);
+
+static void each_element(const tma_case *c, visitor visit)
+{
+    uint32_t i[5];
+    uint32_t r = 0;
+    for (i[4] = 0; i[4] < c->count[4]; i[4]++) {
+        for (i[3] = 0; i[3] < c->count[3]; i[3]++) {
+            for (i[2] = 0; i[2] < c->count[2]; i[2]++) {
+                for (i[1] = 0; i[1] < c->count[1]; i[1]++, r++) {
+                    for (i[0] = 0; i[0] < c->count[0]; i[0]++) {
+                        visit(c, element(c, i), place(c, r, i[0] * c->size));
+                    }
+                }
+            }
+        }
+    }
+}
+
+static void load_one(const tma_case *c, int64_t at, uint32_t in_box)
+{
+    static const uint8_t nan32[] = {0, 0, 0xC0, 0x7F};
+    static const uint8_t nan64[] = {0, 0, 0, 0, 0, 0, 0xF8, 0x7F};
+    static const uint8_t nan16[] = {0, 0x7E};
+    const uint8_t *nan = c->size == 8 ? nan64 : c->size == 4 ? nan32 : nan16;
+    if (at >= 0) {
+        memcpy(box + in_box, array + at, c->size);
+    } else if (c->fill != 0) {
+        memcpy(box + in_box, nan, c->size);
+    } else {
+        memset(box + in_box, 0, c->size);
+    }
+}
+
+/* The kernel puts k * 7 + 3 into word k of the box. */
+static void own_bytes(uint32_t in_box, uint32_t size, uint64_t *out)
+{
+    uint8_t bytes[8];
+    for (uint32_t k = 0; k < size; k++) {
+        bytes[k] = (uint8_t)(((in_box + k) / 4 * 7 + 3) >> 8 * ((in_box + k) % 4));
+    }
+    *out = 0;
+    memcpy(out, bytes, size);
+}
+
+static void store_one(const tma_case *c, int64_t at, uint32_t in_box)
+{
+    uint64_t x;
+    own_bytes(in_box, c->size, &x);
+    if (at >= 0) {
+        memcpy(expected + at, &x, c->size);
+    }
+}
+
+static void xor_one(const tma_case *c, int64_t at, uint32_t in_box)
+{
+    uint64_t x;
+    uint64_t y = 0;
+    own_bytes(in_box, c->size, &x);
+    if (at >= 0) {
+        memcpy(&y, expected + at, c->size);
+        y ^= x;
+        memcpy(expected + at, &y, c->size);
+    }
+}
+
+static void add_one(const tma_case *c, int64_t at, uint32_t in_box)
+{
+    uint64_t x;
+    uint32_t y;
+    own_bytes(in_box, 4, &x);
+    if (at >= 0) {
+        memcpy(&y, expected + at, 4);
+        y += (uint32_t)x;
+        memcpy(expected + at, &y, c->size);
+    }
+}
+
+/* ---- running ----------------------------------------------------------------------------------
+ */
+
+typedef struct params {
+    unsigned char map[128];
+    uint64_t out;
+    int32_t at[5];
+    uint32_t n_bytes;
+} params;
+
+static const char head[] =
+    ".version 8.6\n.target sm_90a\n.address_size 64\n"
+    ".shared .align 1024 .b8 sm[16384];\n.shared .align 8 .b64 bar;\n"
+    ".visible .entry k(.param .align 64 .b8 map[128], .param .u64 out, .param .u32 c0, "
+    ".param .u32 c1, .param .u32 c2, .param .u32 c3, .param .u32 c4, .param .u32 n)\n{\n"
+    ".reg .pred %p<8>;\n.reg .b32 %r<32>;\n.reg .b64 %rd<16>;\n"
+    "mov.b64 %rd1, map;\ncvta.param.u64 %rd1, %rd1;\nld.param.u64 %rd2, [out];\n"
+    "ld.param.u32 %r10, [c0];\nld.param.u32 %r11, [c1];\nld.param.u32 %r12, [c2];\n"
+    "ld.param.u32 %r13, [c3];\nld.param.u32 %r14, [c4];\nld.param.u32 %r2, [n];\n"
+    "mov.u32 %r1, %tid.x;\nsetp.ne.u32 %p1, %r1, 0;\nmov.u32 %r3, sm;\nshl.b32 %r4, %r1, 2;\n";
+static const char load[] =
+    "@%%p1 bra $W;\nmbarrier.init.shared.b64 [bar], 1;\nfence.mbarrier_init.release.cluster;\n"
+    "mbarrier.arrive.expect_tx.shared.b64 _, [bar], %%r2;\n"
+    "cp.async.bulk.tensor.%ud.shared::cluster.global.mbarrier::complete_tx::bytes [%%r3], [%%rd1, "
+    "{%s}], [bar];\n"
+    "$W:\nbar.sync 0;\n$V:\nmbarrier.try_wait.parity.shared.b64 %%p2, [bar], 0;\n@!%%p2 bra $V;\n"
+    "$L:\nsetp.ge.u32 %%p3, %%r4, %%r2;\n@%%p3 bra $E;\nadd.u32 %%r5, %%r3, %%r4;\n"
+    "ld.shared.b32 %%r6, [%%r5];\ncvt.u64.u32 %%rd3, %%r4;\nadd.u64 %%rd3, %%rd3, %%rd2;\n"
+    "st.global.b32 [%%rd3], %%r6;\nadd.u32 %%r4, %%r4, 256;\nbra $L;\n$E:\nret;\n}\n";
+static const char store[] =
+    "$L:\nsetp.ge.u32 %%p3, %%r4, %%r2;\n@%%p3 bra $F;\nadd.u32 %%r5, %%r3, %%r4;\n"
+    "shr.u32 %%r6, %%r4, 2;\nmad.lo.u32 %%r6, %%r6, 7, 3;\nst.shared.b32 [%%r5], %%r6;\n"
+    "add.u32 %%r4, %%r4, 256;\nbra $L;\n$F:\nfence.proxy.async.shared::cta;\nbar.sync 0;\n"
+    "@%%p1 ret;\n%s [%%rd1, {%s}], [%%r3];\ncp.async.bulk.commit_group;\n"
+    "cp.async.bulk.wait_group.read 0;\nret;\n}\n";
+
+static bool run(const tma_case *c, const char *body, uint64_t array_bytes)
+{
+    static const char *const lists[] = {"%r10", "%r10, %r11", "%r10, %r11, %r12",
+                                        "%r10, %r11, %r12, %r13", "%r10, %r11, %r12, %r13, %r14"};
+    static char text[8192];
+    size_t n = strlen(head);
+    memcpy(text, head, n + 1);
+    if (body == load) {
+        (void)snprintf(text + n, sizeof text - n, load, c->rank, lists[c->rank - 1]);
+    } else {
+        (void)snprintf(text + n, sizeof text - n, store, body, lists[c->rank - 1]);
+    }
+    ptxexec_module *m = NULL;
+    ptxexec_device *d = NULL;
+    ptxexec_report *r = NULL;
+    uint64_t at = 0;
+    params p = {.n_bytes = c->n_bytes};
+    memcpy(p.at, c->at, sizeof p.at);
+    if (ptxexec_module_load(NULL, text, strlen(text), &m) != PTXEXEC_OK) {
+        printf("%s\n%s\n", ptxexec_module_diag(m, 0).message, text);
+        return false;
+    }
+    bool is_ok =
+        ptxexec_device_create(NULL, &d) == PTXEXEC_OK &&
+        ptxexec_device_alloc(d, array_bytes, PTXEXEC_FILL_ZERO, "a", &at) == PTXEXEC_OK &&
+        ptxexec_device_write(d, at, array, array_bytes) == PTXEXEC_OK &&
+        ptxexec_device_alloc(d, MAX_BYTES, PTXEXEC_FILL_POISON, "out", &p.out) == PTXEXEC_OK;
+    ptxexec_tensormap t = {.struct_size = sizeof t,
+                           .type = c->type,
+                           .rank = c->rank,
+                           .swizzle = c->swizzle,
+                           .oob_fill = c->fill,
+                           .address = at};
+    for (uint32_t k = 0; k < 5; k++) {
+        t.dims[k] = c->dims[k];
+        t.box[k] = c->box[k];
+        t.elem_strides[k] = c->step[k];
+        if (k > 0) {
+            t.strides[k - 1] = c->strides[k];
+        }
+    }
+    is_ok = is_ok && ptxexec_tensormap_encode(&t, p.map) == PTXEXEC_OK;
+    ptxexec_launch_options o = {.struct_size = sizeof o,
+                                .grid = {1, 1, 1},
+                                .block = {N_THREADS, 1, 1},
+                                .params = &p,
+                                .params_size = sizeof p,
+                                .seed = c->seed,
+                                .races = c->seed % 2 == 0 ? PTXEXEC_RACES_ISA : PTXEXEC_RACES_OFF};
+    is_ok = is_ok && ptxexec_launch(d, m, &o, &r) == PTXEXEC_OK;
+    if (!is_ok && r != NULL && ptxexec_report_fault_count(r) > 0) {
+        ptxexec_fault f = ptxexec_report_fault(r, 0);
+        printf("line %u: %s\n", f.at.line, f.message);
+    }
+    is_ok = is_ok &&
+            (body == load ? ptxexec_device_read(d, p.out, got, c->n_bytes, NULL, NULL) == PTXEXEC_OK
+                          : ptxexec_device_read(d, at, got, array_bytes, NULL, NULL) == PTXEXEC_OK);
+    ptxexec_report_destroy(r);
+    ptxexec_device_destroy(d);
+    ptxexec_module_destroy(m);
+    return is_ok;
+}
+
+/* ---- cases ------------------------------------------------------------------------------------
+ */
+
+static uint64_t draw_case(tma_case *c, uint32_t k)
+{
+    static const uint32_t types[] = {PTXEXEC_TM_F16, PTXEXEC_TM_F32, PTXEXEC_TM_U8,
+                                     PTXEXEC_TM_F64, PTXEXEC_TM_U32, PTXEXEC_TM_S64};
+    static const uint32_t sizes[] = {2, 4, 1, 8, 4, 8};
+    static const uint32_t spans[] = {256, 32, 64, 128};
+    uint32_t kind = below(6);
+    uint64_t bytes = 0;
+    *c = (tma_case){.rank = 1 + k % 5, .type = types[kind], .size = sizes[kind], .seed = k};
+    c->swizzle = c->rank == 1 ? 0 : below(4);
+    c->fill = kind == 0 || kind == 1 || kind == 3 ? below(2) : 0;
+    do {
+        c->n_bytes = c->size;
+        bytes = c->size;
+        for (uint32_t d = 0; d < 5; d++) {
+            bool is_there = d < c->rank;
+            c->dims[d] = !is_there ? 1 : d == 0 ? 1 + below(90) : 1 + below(9);
+            c->box[d] = !is_there ? 1
+                        : d == 0  ? 16 / c->size * (1 + below(spans[c->swizzle] / 16))
+                                  : 1 + below(d == 1 ? 20 : 4);
+            c->step[d] = is_there && d > 0 && below(4) == 0 ? 1 + below(3) : 1;
+            c->count[d] = (c->box[d] + c->step[d] - 1) / c->step[d];
+            c->at[d] = !is_there ? 0 : (int32_t)below((uint32_t)c->dims[d] + 8) - 4;
+            if (below(30) == 0) {
+                c->at[d] = is_there ? (int32_t)c->dims[d] + 5 : 0; /* wholly outside */
+            }
+            c->strides[d] = (bytes + 15) / 16 * 16 + (below(3) == 0 ? 16 : 0);
+            bytes = d == 0 ? bytes * c->dims[0] : c->strides[d] * c->dims[d];
+            c->n_bytes *= c->count[d];
+        }
+    } while (c->n_bytes > MAX_BYTES || bytes > ARRAY || c->box[0] > 256 ||
+             (c->swizzle != 0 && c->n_bytes % 128 != 0));
+    return bytes;
+}
+
+static bool report(const tma_case *c, const char *what, uint32_t at)
+{
+    printf("%s, seed %llu, byte %u: rank %u, size %u, swizzle %u, fill %u;", what,
+           (unsigned long long)c->seed, at, c->rank, c->size, c->swizzle, c->fill);
+    for (uint32_t d = 0; d < c->rank; d++) {
+        printf(" [dim %llu stride %llu box %u step %u at %d]", (unsigned long long)c->dims[d],
+               (unsigned long long)c->strides[d], c->box[d], c->step[d], c->at[d]);
+    }
+    printf("\n");
+    return false;
+}
+
+static bool compare(const tma_case *c, const char *what, const uint8_t *want, uint64_t n)
+{
+    for (uint32_t k = 0; k < n; k++) {
+        if (got[k] != want[k]) {
+            return report(c, what, k);
+        }
+    }
+    return true;
+}
+
+static bool try_store(const tma_case *c, const char *name, const char *fold, visitor visit,
+                      uint64_t bytes)
+{
+    static char opcode[128];
+    (void)snprintf(opcode, sizeof opcode,
+                   "cp%s.async.bulk.tensor.%ud.global.shared::cta%s.bulk_group",
+                   fold[0] != 0 ? ".reduce" : "", c->rank, fold);
+    memcpy(expected, array, bytes);
+    each_element(c, visit);
+    return (run(c, opcode, bytes) || report(c, name, 0)) && compare(c, name, expected, bytes);
+}
+
+static bool try_case(uint32_t k)
+{
+    tma_case c;
+    uint64_t bytes = draw_case(&c, k);
+    for (uint64_t j = 0; j < bytes; j++) {
+        array[j] = (uint8_t)below(256);
+    }
+    memset(box, 0, sizeof box);
+    each_element(&c, load_one);
+    bool is_ok = (run(&c, load, bytes) || report(&c, "load", 0)) &&
+                 compare(&c, "load", box, c.n_bytes) &&
+                 try_store(&c, "store", "", store_one, bytes);
+    if (is_ok && (c.type == PTXEXEC_TM_U32 || c.type == PTXEXEC_TM_S64)) {
+        is_ok = try_store(&c, "xor", ".xor.tile", xor_one, bytes);
+    }
+    if (is_ok && c.type == PTXEXEC_TM_U32) {
+        is_ok = try_store(&c, "add", ".add.tile", add_one, bytes);
+    }
+    return is_ok;
+}
+
+int main(void)
+{
+    uint32_t n_fail = 0;
+    for (uint32_t k = 0; k < N_CASES && n_fail < 5; k++) {
+        n_fail += try_case(k) ? 0 : 1;
+    }
+    printf("%u failed of %u\n", n_fail, (uint32_t)N_CASES);
+    return n_fail == 0 ? 0 : 1;
+}
