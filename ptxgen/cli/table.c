@@ -26,6 +26,12 @@ const char cli_exec_forms[] =
     "  inout:IN.npy:OUT.npy[:DTYPE]    both\n"
     "  zero:BYTES                      pointer to zeroed memory\n"
     "  @N[+BYTES]                      pointer into the array of argument N (from 0)\n"
+    "  "
+    "tmap:ARRAY:box=AxB[:swizzle=none|32|64|128][:dtype=T][:oob=zero|nan][:interleave=none|16|32]\n"
+    "       [:estride=AxB][:dims=AxB][:strides=S]   tensor map of an array: @N[+BYTES], or as "
+    "in:,\n"
+    "                                  out:, inout: (outermost first; strides in bytes, without "
+    "the last)\n"
     "DTYPE: f16 bf16 f32 f64 e4m3 e5m2 s8 s16 s32 s64 u8 u16 u32 u64\n";
 
 const char cli_exit_statuses[] =

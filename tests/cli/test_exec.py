@@ -52,6 +52,33 @@ STORE = HEAD + """
 }}
 """
 
+# Copies the box at (8, 1) of one tensor to (8, 1) of another.
+BOX = """.version 8.0
+.target sm_90a
+.address_size 64
+.shared .align 1024 .b8 sm[4096];
+.shared .align 8 .b64 bar;
+.visible .entry k(.param .align 64 .b8 a[128], .param .align 64 .b8 b[128])
+{
+    .reg .pred %p<2>;
+    .reg .b64 %rd<4>;
+    mov.b64 %rd1, a;
+    cvta.param.u64 %rd1, %rd1;
+    mov.b64 %rd2, b;
+    cvta.param.u64 %rd2, %rd2;
+    mbarrier.init.shared.b64 [bar], 1;
+    fence.mbarrier_init.release.cluster;
+    mbarrier.arrive.expect_tx.shared.b64 _, [bar], 192;
+    cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [sm], [%rd1, {8, 1}], [bar];
+$W: mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0;
+    @!%p1 bra $W;
+    cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%rd2, {8, 1}], [sm];
+    cp.async.bulk.commit_group;
+    cp.async.bulk.wait_group 0;
+    ret;
+}
+"""
+
 DEADLOCK = HEAD + """
 .visible .entry k(.param .u64 p)
 {
@@ -155,12 +182,35 @@ def wrong_arguments(c):
         (["null"], 1, "6132"), (["null"] * 5, 1, "6132"),
         (["null", "null", "u64:1", "f32:1"], 1, "6133"),
         (["null", "null", "u32:1", "f64:1"], 1, "6133"),
-        (["tmap:in:in.npy:box=8"], 3, "6141"),
+        (["tmap:in:in.npy"], 2, "6131"), (["tmap:zero:64:box=8"], 2, "6131"),
+        (["tmap:in:in.npy:box=8x8"], 2, "6131"), (["tmap:in:in.npy:box=8:swizzle=16"], 2, "6131"),
+        (["tmap:in:in.npy:box=8:colour=red"], 2, "6131"), (["tmap:@0:box=8"], 2, "6131"),
+        (["tmap:in:in.npy:box=8:strides=16"], 2, "6131"), (["tmap:in:in.npy:box="], 2, "6131"),
         (["zero:99999999999999", "null", "u32:1", "f32:1"], 3, "6113"),
         (["null", "out:x.npy:f32:99999999999999", "u32:1", "f32:1"], 3, "6113"),
     ]:
         r = c.run(*common, *[f"--arg={s}" for s in specs], want=status)
         assert number in r.numbers(), (specs, r.err)
+
+
+def tensor_maps(c):
+    c.write("box.ptx", BOX)
+    rows, columns = 5, 20
+    c.write("in.npy", harness.npy("<f4", (rows, columns), list(range(rows * columns))))
+    common = ["exec", "box.ptx", "--grid=1", "--block=1", "--races=isa", "--seeds=3"]
+    for swizzle in ("", ":swizzle=64", ":swizzle=128"):
+        c.run(*common, f"--arg=tmap:in:in.npy:box=3x16{swizzle}",
+              f"--arg=tmap:out:out.npy:f32:5x20:box=3x16{swizzle}", want=0)
+        got = harness.read_npy(c.read("out.npy"))[2]
+        for r in range(rows):
+            for x in range(columns):
+                is_in = 1 <= r < 4 and 8 <= x < 20
+                assert not is_in or got[r * columns + x] == r * columns + x, (swizzle, r, x)
+    # Another view of the same bytes: 10 rows of 10 would have strides of 40 bytes, which no map takes.
+    r = c.run(*common, "--arg=tmap:in:in.npy:box=3x16:dims=10x10", "--arg=tmap:@0:box=3x16", want=1)
+    assert "PG51" in r.err, r.err
+    c.run(*common, "--arg=tmap:in:in.npy:box=3x16:dims=9x16:strides=48",
+          "--arg=tmap:out:out.npy:f32:5x20:box=3x16:oob=nan:estride=1x1:interleave=none", want=0)
 
 
 def wrong_ptx_is_1(c):
@@ -235,6 +285,6 @@ def statistics(c):
 
 if __name__ == "__main__":
     harness.main([
-        scaled, array_forms, values_of_every_type, wrong_arguments, wrong_ptx_is_1, faults_are_4,
+        scaled, array_forms, values_of_every_type, wrong_arguments, tensor_maps, wrong_ptx_is_1, faults_are_4,
         seeds_must_agree, races_are_4, what_comes_later_is_3, statistics,
     ])

@@ -48,7 +48,6 @@ struct pe_bulk {
     pe_bulk_chunk chunk[PE_BULK_CHUNKS];
     uint32_t n_chunks, n_unread, n_unwritten;
     uint32_t n_tasks; /* that still name it */
-    bool is_reading;  /* races: nobody waited for the end of its reads */
     bool is_read_waited, is_waited;
     uint8_t *data, *poison; /* of chunks that were read and not written */
     uint32_t serial;        /* races */
@@ -73,7 +72,7 @@ void pe_bulk_fini(pe_cta *cta);
 uint32_t pe_bulk_fold_size(const pe_bulk *b);
 uint64_t pe_atom_fold(uint32_t op, pg_ptx_type t, uint64_t old, uint64_t b);
 
-/* race.c */
+/* race.c, race_async.c */
 void pe_race_bulk_issue(pe_bulk *b);
 void pe_race_bulk_written(const pe_bulk *b, uint32_t first, uint32_t end, const pe_mbar *at);
 void pe_race_bulk_waited(pe_bulk *b, bool is_read); /* by the thread that issued it */

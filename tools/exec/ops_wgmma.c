@@ -278,6 +278,7 @@ static void decode_product(pe_dec *d)
         return;
     }
     d->i.ext = x;
+    d->m->has_async_proxy = true;
     pe_emit(d, mma_async);
 }
 

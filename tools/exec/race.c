@@ -34,8 +34,8 @@ typedef struct read_mark {
 } read_mark;
 
 typedef struct pe_page {
-    uint32_t shift;   /* log2 of a cell's bytes */
-    uint32_t n_async; /* bulk copies under way that read here */
+    uint32_t shift;     /* log2 of a cell's bytes */
+    uint32_t n_flights; /* reads by the async proxy under way here, or near */
     cell *cells;
     read_mark *reads; /* [cell][warp] */
 } page;
@@ -79,7 +79,7 @@ static bool split(pe_races *r, page *p, uint32_t shift)
         memcpy(q.reads + (size_t)k * r->n_warps, p->reads + (size_t)(k >> per) * r->n_warps,
                r->n_warps * sizeof *q.reads);
     }
-    q.n_async = p->n_async;
+    q.n_flights = p->n_flights;
     *p = q;
     return true;
 }
@@ -255,35 +255,12 @@ static bool check_fences(const doing *d, const cell *c, const read_mark *marks)
     return false;
 }
 
-static uint32_t source_of(const pe_bulk *b)
-{
-    return b->kind == PE_BULK_SEND ? b->source : b->shared;
-}
-
-/* A write of what a bulk copy may still read. */
-static bool check_bulk_reads(const doing *d)
-{
-    const pe_cta *cta = d->w->cta;
-    for (uint32_t k = 0; k < cta->n_bulks; k++) {
-        const pe_bulk *b = cta->bulks[k];
-        if (b->is_reading && b->serial != d->r->serial && d->address < source_of(b) + b->n_shared &&
-            source_of(b) < d->address + d->size) {
-            pe_mark m = {.cta = cta->linear,
-                         .tid = b->w->index * PE_LANES + b->lane,
-                         .pc = (uint32_t)(b->i - cta->launch->m->code.at),
-                         .kind = PE_MK_BULK};
-            pe_race_report(d->w, d->i, d->lane, PE_SHARED_WINDOW + d->address, d->size, true, &m);
-            return false;
-        }
-    }
-    return true;
-}
-
 /* False after a report. */
 static bool touch_page(const doing *d, page *p, uint32_t from, uint32_t to)
 {
     uint32_t n_warps = d->r->n_warps;
-    if (p->n_async != 0 && (d->kind & PE_T_WRITE) != 0 && !check_bulk_reads(d)) {
+    if (p->n_flights != 0 && (d->kind & PE_T_WRITE) != 0 &&
+        !pe_race_check_flights(d->w, d->i, d->lane, d->address, d->address + d->size)) {
         return false;
     }
     for (uint32_t k = from >> p->shift; k <= (to - 1) >> p->shift; k++) {
@@ -414,75 +391,36 @@ void pe_race_settle(pe_warp *w, const pe_copy *copy, const pe_mbar *b)
     }
 }
 
-/* ---- bulk copies ------------------------------------------------------------------------------
+/* ---- for the async proxy (race_async.c) --------------------------------------------------------
  */
 
-static doing doing_of(const pe_bulk *b, uint8_t kind)
+bool pe_race_cells(pe_warp *w, const pe_inst *i, uint32_t lane, pe_bytes bytes, uint8_t kind,
+                   bool is_look)
 {
-    pe_races *r = b->w->cta->races;
-    uint32_t tid = b->w->index * PE_LANES + b->lane;
-    return (doing){.w = b->w,
-                   .i = b->i,
-                   .r = r,
-                   .lane = b->lane,
-                   .tid = tid,
-                   .pc = (uint32_t)(b->i - b->w->cta->launch->m->code.at),
-                   .clock = r->own[tid],
-                   .size = b->n_shared,
-                   .kind = kind,
-                   .seen = r->seen[tid]};
+    pe_races *r = w->cta->races;
+    uint32_t tid = w->index * PE_LANES + lane;
+    doing d = {.w = w,
+               .i = i,
+               .r = r,
+               .lane = lane,
+               .tid = tid,
+               .pc = (uint32_t)(i - w->cta->launch->m->code.at),
+               .clock = r->own[tid],
+               .address = bytes.at,
+               .size = bytes.size,
+               .kind = kind,
+               .is_look = is_look,
+               .seen = r->seen[tid]};
+    return touch_shared(&d);
 }
 
-static void count_readers(const pe_bulk *b, uint32_t by)
+void pe_race_count_flights(pe_cta *cta, uint32_t lo, uint32_t hi, uint32_t by)
 {
-    uint32_t end = source_of(b) + b->n_shared;
-    for (uint32_t at = source_of(b); at < end; at += PAGE - at % PAGE) {
-        page *p = page_of(b->w->cta, at, 4);
+    for (uint32_t at = lo; at < hi; at += PAGE - at % PAGE) {
+        page *p = page_of(cta, at, 4);
         if (p != NULL) {
-            p->n_async += by;
+            p->n_flights += by;
         }
-    }
-}
-
-static void each_row(const pe_bulk *b, uint8_t kind)
-{
-    for (uint32_t row = 0; row < b->n_rows && !b->w->cta->is_failed; row++) {
-        pe_bulk_span s = pe_bulk_row(b, row);
-        if (s.first == s.end) {
-            continue;
-        }
-        if (kind == 0) {
-            pe_gshadow_settle(b->w, b->i, b->lane, s.at, s.end - s.first);
-        } else {
-            pe_gshadow_range(b->w, b->i, b->lane, s.at, s.end - s.first, kind);
-        }
-    }
-}
-
-void pe_race_bulk_issue(pe_bulk *b)
-{
-    pe_cta *cta = b->w->cta;
-    b->serial = ++cta->races->serial;
-    (void)pe_gshadow_now(cta->launch);
-    if (b->kind != PE_BULK_LOAD) {
-        doing d = doing_of(b, PE_T_READ | PE_T_ASYNC);
-        d.address = source_of(b);
-        d.is_look = true;
-        if (!touch_shared(&d)) {
-            return;
-        }
-        count_readers(b, 1);
-        b->is_reading = true;
-    }
-    if (b->kind != PE_BULK_STORE) {
-        doing d = doing_of(b, PE_T_WRITE | PE_T_COPY | PE_T_ASYNC);
-        d.address = b->shared;
-        if (!touch_shared(&d)) {
-            return;
-        }
-    }
-    if (b->kind != PE_BULK_SEND) {
-        each_row(b, b->kind == PE_BULK_LOAD ? PE_T_READ : PE_T_WRITE | PE_T_COPY);
     }
 }
 
@@ -500,30 +438,6 @@ void pe_race_bulk_written(const pe_bulk *b, uint32_t first, uint32_t end, const 
             c->w_phase = m->n_over + 1;
         }
         at += 1u << p->shift;
-    }
-}
-
-void pe_race_bulk_done_reading(pe_bulk *b)
-{
-    if (b->is_reading) {
-        b->is_reading = false;
-        count_readers(b, UINT32_MAX);
-    }
-}
-
-/* What the copy did, its thread did. */
-void pe_race_bulk_waited(pe_bulk *b, bool is_read)
-{
-    if (b->is_reading) {
-        pe_race_bulk_done_reading(b);
-        doing d = doing_of(b, PE_T_READ | PE_T_ASYNC);
-        d.address = source_of(b);
-        d.r->serial++;
-        (void)touch_shared(&d);
-    }
-    if (!is_read && !b->is_waited) {
-        (void)pe_gshadow_now(b->w->cta->launch);
-        each_row(b, 0);
     }
 }
 
@@ -564,6 +478,10 @@ static void put_advice(pg_strbuf *text, const pe_warp *w, const pe_mark *m)
                "signals or of the one that issues this, would");
         return;
     }
+    if (m->kind == PE_MK_WGMMA) {
+        pg_put(text, "no wgmma.wait_group of that warp covers it yet");
+        return;
+    }
     if (m->kind == PE_MK_BULK) {
         pg_put(text, m->is_write && !m->is_grouped
                          ? "this thread has not seen the end of the phase of the mbarrier that the "
@@ -599,7 +517,8 @@ static void put_advice(pg_strbuf *text, const pe_warp *w, const pe_mark *m)
 
 static bool is_asynchronous(pe_mark_kind kind)
 {
-    return kind == PE_MK_PENDING || kind == PE_MK_COPIED || kind == PE_MK_BULK;
+    return kind == PE_MK_PENDING || kind == PE_MK_COPIED || kind == PE_MK_BULK ||
+           kind == PE_MK_WGMMA;
 }
 
 void pe_race_report(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t generic, uint32_t size,

@@ -30,6 +30,15 @@ typedef struct pe_meeting { /* where a warp last passed a barrier of the CTA */
     bool is_set;
 } pe_meeting;
 
+typedef struct pe_flight { /* a read by the async proxy that nobody waited for */
+    pe_warp *w;
+    const pe_inst *i;
+    const void *owner;
+    uint32_t lane, lo, hi; /* shared addresses; of a product: not all between them */
+    uint32_t serial;
+    bool is_wgmma, is_b;
+} pe_flight;
+
 struct pe_races {
     pg_arena arena;
     bool is_isa, has_proxy;
@@ -52,6 +61,7 @@ struct pe_races {
     pg_map edge_of; /* generic address -> edges */
     PG_VEC(pe_edge) edges;
     pe_meeting meeting[PE_MAX_WARPS];
+    PG_VEC(pe_flight) flights;
     struct pe_page *pages; /* of shared memory */
     uint32_t n_pages;
     uint32_t known_time; /* of the launch: what other CTAs did until then happened before */
@@ -101,7 +111,8 @@ typedef enum pe_mark_kind {
     PE_MK_STRONG,
     PE_MK_PENDING, /* a cp.async that nobody waited for */
     PE_MK_COPIED,  /* a cp.async that its thread waited for */
-    PE_MK_BULK     /* a bulk copy, until somebody waited for it */
+    PE_MK_BULK,    /* a bulk copy, until somebody waited for it */
+    PE_MK_WGMMA    /* a product, until its warp waited for it */
 } pe_mark_kind;
 
 /* One side of a race, as it was remembered. */
@@ -121,6 +132,21 @@ bool pe_race_knows(const pe_warp *w, uint32_t lane, uint32_t tid, uint32_t clock
 /* A race of the lane's access with what the mark says. */
 void pe_race_report(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t generic, uint32_t size,
                     bool is_write, const pe_mark *other);
+
+typedef struct pe_bytes { /* of shared memory */
+    uint32_t at, size;
+} pe_bytes;
+
+/* One lane's access, and its mark (a read with is_look leaves none). False after a report. */
+bool pe_race_cells(pe_warp *w, const pe_inst *i, uint32_t lane, pe_bytes bytes, uint8_t kind,
+                   bool is_look);
+void pe_race_count_flights(pe_cta *cta, uint32_t lo, uint32_t hi, uint32_t by);
+/* A write of bytes that something may still read: false after a report. */
+bool pe_race_check_flights(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t lo, uint64_t hi);
+struct pe_wg_op;
+/* A warp executes a product, and waited for it. */
+bool pe_race_wgmma_join(pe_warp *w, const pe_inst *i, const struct pe_wg_op *op);
+void pe_race_wgmma_waited(pe_warp *w, const struct pe_wg_op *op);
 
 bool pe_gshadow_init(pe_launch *l);
 void pe_gshadow_fini(pe_launch *l);

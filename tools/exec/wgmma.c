@@ -10,6 +10,8 @@
  *     prefix of them is done. */
 #include "tools/exec/wgmma.h"
 
+#include "tools/exec/race.h"
+
 enum { MAX_DELAY = 2048, ALL_WARPS = (1 << PE_WG_WARPS) - 1 };
 
 static void *resize(pg_alloc alloc, void *block, size_t old_size, size_t new_size)
@@ -286,6 +288,9 @@ bool pe_wg_join(pe_warp *w, const pe_inst *i, const uint64_t desc[2], bool is_ad
     if (x->is_a_reg) {
         take_registers(w, op);
     }
+    if (cta->races != NULL && !pe_race_wgmma_join(w, i, op)) {
+        return false;
+    }
     if (op->joined == ALL_WARPS) {
         issue(cta, op);
         wake_waiters(w);
@@ -369,9 +374,15 @@ bool pe_wg_wait(pe_warp *w, const pe_inst *i, uint64_t n_open)
         if ((g->ops[k]->waited >> self & 1u) == 0) {
             g->ops[k]->waited |= 1u << self;
             pe_wg_unlock(w, g->ops[k], g->ops[k]->base32[self]);
+            if (cta->races != NULL) {
+                pe_race_wgmma_waited(w, g->ops[k]);
+            }
         }
     }
     if (n > 0) {
+        if (cta->races != NULL) { /* each of its lanes waited: they know it of each other */
+            pe_race_meet(w, w->live, true);
+        }
         forget(cta, g, first_warp);
     }
     return true;

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "tools/run/tmap.h"
+
 typedef struct job {
     const run_msgs *msgs;
     pg_arena *arena;
@@ -77,21 +79,6 @@ static const run_value *find_value(const job *j, const char *name, int32_t *buff
     return NULL;
 }
 
-/* The driver's number of an element type. 8-bit floats and booleans are copied as bytes; tf32 as
- * the f32 words that they are, since it is the matrix operation that drops bits. */
-static uint32_t map_type(run_dtype type)
-{
-    static const uint8_t types[RUN_D_COUNT] = {
-        [RUN_D_F16] = PTXEXEC_TM_F16,  [RUN_D_BF16] = PTXEXEC_TM_BF16, [RUN_D_F32] = PTXEXEC_TM_F32,
-        [RUN_D_TF32] = PTXEXEC_TM_F32, [RUN_D_F64] = PTXEXEC_TM_F64,   [RUN_D_E4M3] = PTXEXEC_TM_U8,
-        [RUN_D_E5M2] = PTXEXEC_TM_U8,  [RUN_D_S8] = PTXEXEC_TM_U8,     [RUN_D_S16] = PTXEXEC_TM_U16,
-        [RUN_D_S32] = PTXEXEC_TM_S32,  [RUN_D_S64] = PTXEXEC_TM_S64,   [RUN_D_U8] = PTXEXEC_TM_U8,
-        [RUN_D_U16] = PTXEXEC_TM_U16,  [RUN_D_U32] = PTXEXEC_TM_U32,   [RUN_D_U64] = PTXEXEC_TM_U64,
-        [RUN_D_BOOL] = PTXEXEC_TM_U8,
-    };
-    return types[type];
-}
-
 /* The manifest's lists are outermost first, the driver's innermost first. What the numbers may be
  * is checked where the map is made. */
 static run_exit make_map(job *j, const run_arg_spec *arg, run_param *param)
@@ -103,7 +90,7 @@ static run_exit make_map(job *j, const run_arg_spec *arg, run_param *param)
     }
     *map = (ptxexec_tensormap){
         .struct_size = sizeof *map,
-        .type = map_type(arg->type),
+        .type = run_tmap_type(arg->type),
         .rank = arg->rank,
         .swizzle = arg->swizzle == 128  ? 3
                    : arg->swizzle == 64 ? 2

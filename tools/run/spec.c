@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "tools/run/tmap.h"
+
 typedef struct parser {
     const run_msgs *msgs;
     pg_arena *arena;
@@ -202,6 +204,7 @@ static run_exit parse_reference(parser *p, pg_str rest)
     }
     run_param param = p->out->params[index];
     param.spec = p->text;
+    param.map = NULL; /* the array, also of a tensor map */
     param.offset += offset;
     if (param.offset > p->out->buffers[param.buffer].n_bytes) {
         return wrong(p, "the offset lies outside of the array");
@@ -210,10 +213,46 @@ static run_exit parse_reference(parser *p, pg_str rest)
     return RUN_OK;
 }
 
+static run_exit parse_array(parser *p, pg_str text)
+{
+    static const struct {
+        const char *prefix;
+        run_exit (*parse)(parser *p, pg_str rest);
+    } forms[] = {
+        {"@", parse_reference}, {"in:", parse_in}, {"out:", parse_out}, {"inout:", parse_inout}};
+    for (size_t i = 0; i < PG_COUNT_OF(forms); i++) {
+        pg_str prefix = pg_str_of(forms[i].prefix);
+        if (pg_str_starts(text, prefix)) {
+            return forms[i].parse(p, pg_str_sub(text, prefix.len, text.len));
+        }
+    }
+    return wrong(p, "the array of a map is @N, or begins with in:, out: or inout:");
+}
+
+/* ARRAY:box=...: a pointer to the array, which the launch turns into a map of it. */
 static run_exit parse_tmap(parser *p, pg_str rest)
 {
-    (void)rest;
-    return run_fail(p->msgs, RUN_TOOL, RUN_MSG_NOT_ON_CPU, NULL, "a tensor map as an argument");
+    static const char mark[] = ":box=";
+    size_t at = 0;
+    while (at < rest.len && !pg_str_starts(pg_str_sub(rest, at, rest.len), pg_str_of(mark))) {
+        at++;
+    }
+    if (at == rest.len) {
+        return wrong(p, "write tmap:ARRAY:box=AxB, and further options behind it");
+    }
+    run_exit status = parse_array(p, pg_str_sub(rest, 0, at));
+    if (status != RUN_OK) {
+        return status;
+    }
+    run_param *param = &p->out->params[p->out->n_params - 1];
+    ptxexec_tensormap *map = PG_NEW(p->arena, ptxexec_tensormap);
+    if (map == NULL) {
+        return no_memory(p);
+    }
+    const char *why =
+        run_tmap_parse(pg_str_sub(rest, at + 1, rest.len), &p->out->arrays[param->buffer], map);
+    param->map = map;
+    return why != NULL ? wrong(p, why) : RUN_OK;
 }
 
 static run_exit parse_one(parser *p)

@@ -4,10 +4,12 @@
  *     bytes:FILE                                        by-value struct, raw bytes
  *     in:FILE.npy[:DTYPE]                               pointer to a copy of the array
  *     out:FILE.npy:DTYPE:DIMxDIM                        pointer to a poisoned array, written after
- * the run inout:IN.npy:OUT.npy[:DTYPE]                      both zero:BYTES pointer to zeroed
- * memory
- *     @N[+BYTES]                                        pointer into the array of argument N (from
- * 0) tmap:ARRAY:box=64x128[:...]                       tensor map: refused in this version */
+ *                                                       the run
+ *     inout:IN.npy:OUT.npy[:DTYPE]                      both
+ *     zero:BYTES                                        pointer to zeroed memory
+ *     @N[+BYTES]                                        pointer into the array of argument N, from
+ * 0 tmap:ARRAY:box=64x128[:...]                       tensor map of an array: @N[+BYTES], or as
+ * in:, out:, inout: (tmap.h has the options) */
 #ifndef PG_RUN_SPEC_H
 #define PG_RUN_SPEC_H
 
