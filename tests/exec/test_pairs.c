@@ -1,7 +1,7 @@
 /* test_pairs.c: small programs with one fault, beside the same without it: the files of
  * tests/exec/faults.
  *
- *   = NAME kind=KIND[|KIND...] [block=N] [grid=N] [races=off|practice|isa] [some]
+ *   = NAME kind=KIND[|KIND...] [block=N] [grid=N] [cluster=N] [races=off|practice|isa] [some]
  *   - bad        statements; lines that may be named by the report end in //!
  *   - good       statements
  *
@@ -45,7 +45,7 @@ typedef struct program {
 
 typedef struct pair {
     char name[128], kind[64], file[64];
-    uint32_t block, grid;
+    uint32_t block, grid, cluster;
     ptxexec_races races; /* for the bad one */
     bool is_some;
     program bad, good;
@@ -109,6 +109,7 @@ static ptxexec_report *run(const pair *p, const program *g, uint64_t seed, ptxex
     ptxexec_launch_options o = {.struct_size = sizeof o,
                                 .grid = {p->grid, 1, 1},
                                 .block = {p->block, 1, 1},
+                                .cluster = {p->cluster, 1, 1},
                                 .params = &params,
                                 .params_size = sizeof params,
                                 .seed = seed,
@@ -120,11 +121,17 @@ static ptxexec_report *run(const pair *p, const program *g, uint64_t seed, ptxex
 }
 
 static const char *const kinds[] = {
-    [PTXEXEC_F_OUT_OF_BOUNDS] = "bounds", [PTXEXEC_F_MISALIGNED] = "misaligned",
-    [PTXEXEC_F_POISON_SYNC] = "poison",   [PTXEXEC_F_BARRIER] = "barrier",
-    [PTXEXEC_F_DEADLOCK] = "deadlock",    [PTXEXEC_F_RACE] = "race",
-    [PTXEXEC_F_MBARRIER] = "mbarrier",    [PTXEXEC_F_PROXY] = "proxy",
-    [PTXEXEC_F_TENSOR_MAP] = "map",       [PTXEXEC_F_ASYNC] = "async",
+    [PTXEXEC_F_OUT_OF_BOUNDS] = "bounds",
+    [PTXEXEC_F_MISALIGNED] = "misaligned",
+    [PTXEXEC_F_WRONG_SPACE] = "space",
+    [PTXEXEC_F_POISON_SYNC] = "poison",
+    [PTXEXEC_F_BARRIER] = "barrier",
+    [PTXEXEC_F_DEADLOCK] = "deadlock",
+    [PTXEXEC_F_RACE] = "race",
+    [PTXEXEC_F_MBARRIER] = "mbarrier",
+    [PTXEXEC_F_PROXY] = "proxy",
+    [PTXEXEC_F_TENSOR_MAP] = "map",
+    [PTXEXEC_F_ASYNC] = "async",
 };
 
 /* `wanted` is a list of kinds between bars. */
@@ -222,6 +229,7 @@ static void begin_pair(pair *p, const char *file, char *line)
     (void)snprintf(p->file, sizeof p->file, "%s", file);
     p->block = 32;
     p->grid = 1;
+    p->cluster = 1;
     p->races = PTXEXEC_RACES_PRACTICE;
     for (char *word = strtok(line, " \n"); word != NULL; word = strtok(NULL, " \n")) {
         if (strncmp(word, "kind=", 5) == 0) {
@@ -230,6 +238,8 @@ static void begin_pair(pair *p, const char *file, char *line)
             p->block = (uint32_t)strtoul(word + 6, NULL, 10);
         } else if (strncmp(word, "grid=", 5) == 0) {
             p->grid = (uint32_t)strtoul(word + 5, NULL, 10);
+        } else if (strncmp(word, "cluster=", 8) == 0) {
+            p->cluster = (uint32_t)strtoul(word + 8, NULL, 10);
         } else if (strcmp(word, "races=off") == 0) {
             p->races = PTXEXEC_RACES_OFF;
         } else if (strcmp(word, "races=isa") == 0) {

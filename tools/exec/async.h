@@ -45,6 +45,10 @@ struct pe_task {
     void *data;
     uint64_t at; /* shared address */
     uint64_t due;
+    /* st.async: what goes where, and the barrier there */
+    pe_cta *home;
+    uint32_t mbar, n;
+    uint8_t bytes[32];
 };
 
 void pe_task_add(pe_cta *cta, const pe_task *t); /* copies it */

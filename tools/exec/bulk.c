@@ -141,7 +141,8 @@ static void signal_bytes(pe_bulk *b, uint32_t first, uint32_t end)
         return;
     }
     if (b->home->races != NULL) {
-        pe_race_bulk_written(b, first, end == b->n_bytes ? b->n_shared : end, u.b);
+        uint32_t last = end == b->n_bytes ? b->n_shared : end;
+        pe_race_signalled(b->home, (pe_bytes){b->shared + first, last - first}, b->serial, u.b);
     }
     u.b->load = b->i;
     u.b->load_w = b->w;
@@ -242,13 +243,12 @@ void pe_bulk_fini(pe_cta *cta)
 /* ---- issue ------------------------------------------------------------------------------------
  */
 
-static bool check_shared(const pe_bulk *b, const pe_cta *home, uint32_t at, bool is_write)
+static bool check_shared(const pe_bulk *b, uint32_t at, bool is_write)
 {
     uint8_t *poison = NULL;
     pe_inst as = *b->i;
-    as.space = PG_PTX_SP_SHARED;
+    as.space = PE_SP_CLUSTER;
     as.size = as.n = 1;
-    (void)home;
     return pe_resolve(b->w, &as, b->lane, at, is_write, &poison) != NULL &&
            pe_resolve(b->w, &as, b->lane, at + b->n_shared - 1, is_write, &poison) != NULL;
 }
@@ -366,8 +366,8 @@ void pe_bulk_issue(const pe_bulk *copy)
     if (plan.n_bytes == 0) {
         return; /* allowed, and nothing is signalled */
     }
-    if (!check_shared(&plan, plan.home, plan.shared, !is_store) ||
-        (plan.kind == PE_BULK_SEND && !check_shared(&plan, cta, plan.source, false)) ||
+    if (!check_shared(&plan, plan.shared, !is_store) ||
+        (plan.kind == PE_BULK_SEND && !check_shared(&plan, plan.source, false)) ||
         (plan.kind != PE_BULK_SEND && !check_global(&plan))) {
         return;
     }
@@ -453,7 +453,9 @@ void pe_bulk_exit(pe_cta *cta)
 {
     for (uint32_t k = 0; k < cta->n_bulks && !cta->is_failed; k++) {
         pe_bulk *b = cta->bulks[k];
-        if (b->kind != PE_BULK_STORE) {
+        if (b->kind != PE_BULK_STORE && b->home != cta) {
+            finish(b, false); /* into another CTA: that one's to wait for */
+        } else if (b->kind != PE_BULK_STORE) {
             pe_fault_at(b->w, b->i, PTXEXEC_F_ASYNC, (pe_place){.lanes = 1u << b->lane},
                         "the CTA ended while this copy into shared memory was under way: somebody "
                         "must wait for it at the mbarrier at shared address 0x%x",

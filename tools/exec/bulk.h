@@ -74,7 +74,6 @@ uint64_t pe_atom_fold(uint32_t op, pg_ptx_type t, uint64_t old, uint64_t b);
 
 /* race.c, race_async.c */
 void pe_race_bulk_issue(pe_bulk *b);
-void pe_race_bulk_written(const pe_bulk *b, uint32_t first, uint32_t end, const pe_mbar *at);
 void pe_race_bulk_waited(pe_bulk *b, bool is_read); /* by the thread that issued it */
 void pe_race_bulk_done_reading(pe_bulk *b);
 

@@ -1,4 +1,5 @@
 /* clock.c: what orders the threads of a CTA: barriers, warp-level meetings, fences with atomics. */
+#include "tools/exec/cluster.h"
 #include "tools/exec/mbar.h"
 #include "tools/exec/race.h"
 
@@ -97,7 +98,7 @@ static void publish(pe_warp *w, pe_clock *into, uint32_t mask, uint32_t *joined)
     uint32_t last = joined != NULL ? *joined : 0;
     pg_foreach_lane(l, mask)
     {
-        uint32_t tid = w->index * PE_LANES + l;
+        uint32_t tid = w->race_index * PE_LANES + l;
         if (r->seen[tid]->id != last) {
             join(r, into, r->seen[tid]);
             last = r->seen[tid]->id;
@@ -111,7 +112,7 @@ static void publish(pe_warp *w, pe_clock *into, uint32_t mask, uint32_t *joined)
         into->fence_time =
             r->fence_time[tid] > into->fence_time ? r->fence_time[tid] : into->fence_time;
     }
-    join_own_warp(r, into, w->index);
+    join_own_warp(r, into, w->race_index);
     if (joined != NULL) {
         *joined = last;
     }
@@ -137,22 +138,24 @@ static void see(pe_races *r, uint32_t tid, pe_clock *c)
 void pe_race_bar_arrive(pe_warp *w, const pe_inst *i, uint32_t id, uint32_t mask)
 {
     pe_races *r = w->cta->races;
-    if (r->bar[id] == NULL) {
-        r->bar[id] = new_clock(w->cta);
-        r->bar_joined[id] = 0;
-        if (r->bar[id] == NULL) {
+    uint32_t slot = w->cta->rank * PE_N_BARRIERS + id;
+    if (r->bar[slot] == NULL) {
+        r->bar[slot] = new_clock(w->cta);
+        r->bar_joined[slot] = 0;
+        if (r->bar[slot] == NULL) {
             return;
         }
     }
-    publish(w, r->bar[id], mask, &r->bar_joined[id]);
-    r->meeting[w->index] =
+    publish(w, r->bar[slot], mask, &r->bar_joined[slot]);
+    r->meeting[w->race_index] =
         (pe_meeting){.id = id, .line = w->cta->launch->m->srcs.at[i->src].loc.line, .is_set = true};
 }
 
 void pe_race_bar_release(pe_cta *cta, uint32_t id, bool is_whole)
 {
     pe_races *r = cta->races;
-    pe_clock *c = r->bar[id];
+    uint32_t slot = cta->rank * PE_N_BARRIERS + id;
+    pe_clock *c = r->bar[slot];
     if (c == NULL) {
         return;
     }
@@ -167,16 +170,16 @@ void pe_race_bar_release(pe_cta *cta, uint32_t id, bool is_whole)
         {
             if (w->wait[l] == PE_W_BARRIER && w->wait_key[l] == id) {
                 set |= 1u << l;
-                see(r, k * PE_LANES + l, c);
+                see(r, w->race_index * PE_LANES + l, c);
             }
         }
-        uint32_t least = c->at[r->n_threads + k];
-        if (set == w->live && set != 0 && least > r->known[k]) {
-            r->known[k] = least;
+        uint32_t least = c->at[r->n_threads + w->race_index];
+        if (set == w->live && set != 0 && least > r->known[w->race_index]) {
+            r->known[w->race_index] = least;
         }
     }
     drop(r, c);
-    r->bar[id] = NULL;
+    r->bar[slot] = NULL;
 }
 
 /* ---- warps ------------------------------------------------------------------------------------
@@ -186,9 +189,9 @@ void pe_race_bar_release(pe_cta *cta, uint32_t id, bool is_whole)
 static bool meet_whole(pe_warp *w, uint32_t set)
 {
     pe_races *r = w->cta->races;
-    uint32_t base = w->index * PE_LANES;
+    uint32_t base = w->race_index * PE_LANES;
     const pe_clock *seen = r->seen[base + pe_first(set)];
-    if (r->is_proxy_news[w->index]) {
+    if (r->is_proxy_news[w->race_index]) {
         return false;
     }
     uint32_t most = 0;
@@ -201,7 +204,7 @@ static bool meet_whole(pe_warp *w, uint32_t set)
         most = r->own[base + l] > most ? r->own[base + l] : most;
         fence = r->fence_time[base + l] > fence ? r->fence_time[base + l] : fence;
     }
-    r->known[w->index] = most;
+    r->known[w->race_index] = most;
     pg_foreach_lane(l, set)
     {
         r->own[base + l] = most + 1;
@@ -227,10 +230,10 @@ void pe_race_meet(pe_warp *w, uint32_t set, bool is_barrier)
     seal(r, c);
     pg_foreach_lane(l, set)
     {
-        see(r, w->index * PE_LANES + l, c);
+        see(r, w->race_index * PE_LANES + l, c);
     }
     drop(r, c);
-    r->is_proxy_news[w->index] = r->is_proxy_news[w->index] && set != w->live;
+    r->is_proxy_news[w->race_index] = r->is_proxy_news[w->race_index] && set != w->live;
 }
 
 void pe_race_exit(pe_warp *w, uint32_t mask)
@@ -320,7 +323,7 @@ static bool covers(const pe_races *r, const pe_clock *c, const pe_clock *seen)
 static void take_all(pe_warp *w, uint32_t mask, pe_clock *c)
 {
     pe_races *r = w->cta->races;
-    uint32_t base = w->index * PE_LANES;
+    uint32_t base = w->race_index * PE_LANES;
     while (mask != 0) {
         pe_clock *seen = r->seen[base + pe_first(mask)];
         uint32_t same = 0;
@@ -372,6 +375,38 @@ void pe_race_mbar_waited(pe_warp *w, uint32_t mask)
     }
 }
 
+/* ---- barrier.cluster --------------------------------------------------------------------------
+ */
+
+void pe_race_cluster_arrive(pe_warp *w, uint32_t mask)
+{
+    pe_races *r = w->cta->races;
+    r->cluster_open = with_agents(w->cta, r->cluster_open);
+    if (r->cluster_open != NULL) {
+        publish(w, r->cluster_open, mask, NULL);
+    }
+}
+
+void pe_race_cluster_over(pe_cluster *c)
+{
+    pe_races *r = c->races;
+    r->cluster_open = with_agents(&c->ctas[0], r->cluster_open);
+    if (r->cluster_open != NULL) {
+        join(r, r->cluster_open, r->exited);
+        seal(r, r->cluster_open);
+        drop(r, r->cluster_done);
+        r->cluster_done = r->cluster_open;
+        r->cluster_open = NULL;
+    }
+}
+
+void pe_race_cluster_waited(pe_warp *w, uint32_t mask)
+{
+    if (w->cta->races->cluster_done != NULL) {
+        take_all(w, mask, w->cta->races->cluster_done);
+    }
+}
+
 /* ---- proxies ----------------------------------------------------------------------------------
  */
 
@@ -379,13 +414,13 @@ void pe_race_mbar_waited(pe_warp *w, uint32_t mask)
 static void fence_all(pe_warp *w, uint32_t lanes, const pe_clock *seen)
 {
     pe_races *r = w->cta->races;
-    uint32_t base = w->index * PE_LANES;
+    uint32_t base = w->race_index * PE_LANES;
     pe_clock *n = new_clock(w->cta);
     if (n == NULL) {
         return;
     }
     join(r, n, seen);
-    join_own_warp(r, n, w->index);
+    join_own_warp(r, n, w->race_index);
     seal(r, n);
     n->fence_time = seen->fence_time;
     join_half(r, proxied_half(r, n), n->at, n->n_agents);
@@ -399,12 +434,12 @@ static void fence_all(pe_warp *w, uint32_t lanes, const pe_clock *seen)
 void pe_race_proxy_fence(pe_warp *w, uint32_t mask)
 {
     pe_races *r = w->cta->races;
-    uint32_t base = w->index * PE_LANES;
+    uint32_t base = w->race_index * PE_LANES;
     pg_foreach_lane(l, mask)
     {
         r->proxied[base + l] = r->own[base + l]++;
     }
-    r->is_proxy_news[w->index] = true;
+    r->is_proxy_news[w->race_index] = true;
     while (mask != 0) {
         const pe_clock *seen = r->seen[base + pe_first(mask)];
         uint32_t same = 0;
@@ -433,7 +468,7 @@ void pe_race_barriers_ready(pe_warp *w, uint32_t mask)
     for (uint32_t k = 0; k < w->cta->n_mbars; k++) {
         pe_mbar *b = &w->cta->mbars[k];
         bool is_ours =
-            b->init_tid / PE_LANES == w->index && (mask >> b->init_tid % PE_LANES & 1u) != 0;
+            b->init_tid / PE_LANES == w->race_index && (mask >> b->init_tid % PE_LANES & 1u) != 0;
         b->is_ready = b->is_ready || is_ours;
     }
 }
@@ -477,7 +512,7 @@ void pe_race_fence(pe_warp *w, uint32_t mask)
     uint32_t now = pe_gshadow_now(w->cta->launch);
     pg_foreach_lane(l, mask)
     {
-        uint32_t tid = w->index * PE_LANES + l;
+        uint32_t tid = w->race_index * PE_LANES + l;
         r->fenced[tid] = r->own[tid]++;
         r->fence_time[tid] = now;
         if (r->acquired[tid] != NULL) {
@@ -527,7 +562,7 @@ static void release(pe_warp *w, const pe_inst *i, uint32_t tid, uint64_t address
         return;
     }
     join(r, c, r->seen[tid]);
-    join_own_warp(r, c, w->index);
+    join_own_warp(r, c, w->race_index);
     c->at[tid] = stamp > c->at[tid] ? stamp : c->at[tid];
     if (r->has_proxy) {
         uint32_t *half = proxied_half(r, c);
@@ -551,7 +586,7 @@ void pe_race_strong(pe_warp *w, const pe_inst *i, uint32_t mask, const uint64_t 
 {
     pg_foreach_lane(l, mask)
     {
-        uint32_t tid = w->index * PE_LANES + l;
+        uint32_t tid = w->race_index * PE_LANES + l;
         if ((kind & PE_T_READ) != 0) {
             acquire(w, i, tid, generic[l]);
         }
@@ -564,22 +599,28 @@ void pe_race_strong(pe_warp *w, const pe_inst *i, uint32_t mask, const uint64_t 
 bool pe_race_knows(const pe_warp *w, uint32_t lane, uint32_t tid, uint32_t clock)
 {
     const pe_races *r = w->cta->races;
-    uint32_t me = w->index * PE_LANES + lane;
-    return tid == me || (tid / PE_LANES == w->index && clock <= r->known[w->index]) ||
+    uint32_t me = w->race_index * PE_LANES + lane;
+    return tid == me || (tid / PE_LANES == w->race_index && clock <= r->known[w->race_index]) ||
            r->seen[me]->at[tid] >= clock;
 }
 
 /* ---- life -------------------------------------------------------------------------------------
  */
 
-static bool init(pe_cta *cta)
+static bool init(pe_cluster *cluster)
 {
-    pe_races *r = cta->races;
-    uint32_t n = cta->n_threads;
+    pe_races *r = cluster->races;
+    pe_cta *cta = &cluster->ctas[0];
+    /* Threads are numbered warp by warp; without a cluster there are no gaps. */
+    uint32_t n = cluster->n > 1 ? cluster->n * cta->n_warps * PE_LANES : cta->n_threads;
     r->n_threads = n;
-    r->n_warps = (n + PE_LANES - 1) / PE_LANES;
+    r->n_warps = cluster->n * cta->n_warps;
+    r->warps_of_cta = cta->n_warps;
     r->is_isa = cta->launch->o.races == PTXEXEC_RACES_ISA;
     r->has_proxy = cta->launch->m->has_async_proxy;
+    while (r->n_warps >> r->reader_shift > PE_MAX_WARPS) {
+        r->reader_shift++;
+    }
     pg_map_init(&r->edge_of, &r->arena);
     r->own = PG_NEWS(&r->arena, uint32_t, n);
     r->fenced = PG_NEWS(&r->arena, uint32_t, n);
@@ -587,10 +628,19 @@ static bool init(pe_cta *cta)
     r->proxied = PG_NEWS(&r->arena, uint32_t, n);
     r->seen = PG_NEWS(&r->arena, pe_clock *, n);
     r->acquired = PG_NEWS(&r->arena, pe_clock *, n);
-    r->n_pages = (PE_SHARED_START + cta->launch->shared_size + 255) / 256;
+    r->known = PG_NEWS(&r->arena, uint32_t, r->n_warps);
+    r->is_proxy_news = PG_NEWS(&r->arena, bool, r->n_warps);
+    r->meeting = PG_NEWS(&r->arena, pe_meeting, r->n_warps);
+    r->bar = PG_NEWS(&r->arena, pe_clock *, (size_t)cluster->n * PE_N_BARRIERS);
+    r->bar_joined = PG_NEWS(&r->arena, uint32_t, (size_t)cluster->n * PE_N_BARRIERS);
+    r->pages_of_cta = (PE_SHARED_START + cta->launch->shared_size + 255) / 256;
+    r->n_pages = cluster->n * r->pages_of_cta;
+    if (r->arena.is_oom) {
+        return false;
+    }
     pe_clock *start = new_clock(cta);
     r->exited = new_clock(cta);
-    if (r->acquired == NULL || start == NULL || r->exited == NULL || r->arena.is_oom) {
+    if (start == NULL || r->exited == NULL || r->arena.is_oom) {
         return false;
     }
     for (uint32_t k = 0; k < n; k++) {
@@ -601,30 +651,33 @@ static bool init(pe_cta *cta)
     return true;
 }
 
-pe_races *pe_races_new(pe_cta *cta)
+pe_races *pe_races_new(pe_cluster *cluster)
 {
-    pg_alloc alloc = cta->launch->alloc;
+    pg_alloc alloc = cluster->launch->alloc;
     pe_races *r = alloc.resize(alloc.user, NULL, 0, sizeof *r);
     if (r == NULL) {
         return NULL;
     }
     *r = (pe_races){.serial = 0};
     pg_arena_init(&r->arena, alloc);
-    cta->races = r;
-    if (!init(cta)) {
-        pe_races_fini(cta);
+    cluster->races = r;
+    for (uint32_t k = 0; k < cluster->n; k++) {
+        cluster->ctas[k].races = r;
+    }
+    if (!init(cluster)) {
+        pe_races_fini(cluster);
         return NULL;
     }
     return r;
 }
 
-void pe_races_fini(pe_cta *cta)
+void pe_races_fini(pe_cluster *cluster)
 {
-    pe_races *r = cta->races;
+    pe_races *r = cluster->races;
     if (r != NULL) {
-        pg_alloc alloc = cta->launch->alloc;
+        pg_alloc alloc = cluster->launch->alloc;
         pg_arena_fini(&r->arena);
         alloc.resize(alloc.user, r, sizeof *r, 0);
-        cta->races = NULL;
+        cluster->races = NULL;
     }
 }

@@ -1,6 +1,7 @@
 /* cta.c: one CTA: its memory, its warps, the order in which they run, its end. */
 #include "tools/exec/async.h"
 #include "tools/exec/bulk.h"
+#include "tools/exec/cluster.h"
 #include "tools/exec/mbar.h"
 #include "tools/exec/race.h"
 #include "tools/exec/wgmma.h"
@@ -72,11 +73,8 @@ void pe_fault_at(pe_warp *w, const pe_inst *i, ptxexec_fault_kind kind, pe_place
 static void place_cta(pe_cta *cta)
 {
     const ptxexec_launch_options *o = &cta->launch->o;
-    uint64_t n = cta->linear;
-    cta->id[0] = (uint32_t)(n % o->grid[0]);
-    n /= o->grid[0];
-    cta->id[1] = (uint32_t)(n % o->grid[1]);
-    cta->id[2] = (uint32_t)(n / o->grid[1]);
+    pe_cluster_place(cta->launch, cta->cluster->number, cta->rank, cta->id);
+    cta->linear = cta->id[0] + o->grid[0] * (cta->id[1] + (uint64_t)o->grid[1] * cta->id[2]);
     /* splitmix64 of seed and number: neighbours get unlike sequences. */
     uint64_t x = o->seed * UINT64_C(0x9E3779B97F4A7C15) + cta->linear + 1;
     x = (x ^ (x >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
@@ -87,7 +85,9 @@ static void place_cta(pe_cta *cta)
 static bool init_shared(pe_cta *cta)
 {
     uint32_t size = cta->launch->shared_size;
-    cta->shared = (pe_region){.base = PE_SHARED_START, .size = size, .label = "shared memory"};
+    cta->shared = (pe_region){.base = PE_SHARED_START + (cta->rank << PE_RANK_SHIFT),
+                              .size = size,
+                              .label = "shared memory"};
     if (size == 0) {
         return true;
     }
@@ -107,6 +107,7 @@ static bool init_warp(pe_cta *cta, pe_warp *w, uint32_t index)
     const uint32_t *block = cta->launch->o.block;
     w->cta = cta;
     w->index = index;
+    w->race_index = cta->rank * cta->n_warps + index;
     w->c32 = cta->launch->m->pool32;
     w->c64 = cta->launch->m->pool64;
     uint32_t left = cta->n_threads - index * PE_LANES;
@@ -126,9 +127,14 @@ static bool init_warp(pe_cta *cta, pe_warp *w, uint32_t index)
     return pe_rows_reserve(w, f->n32, f->n64, f->np) && pe_local_reserve(w, f->local_size);
 }
 
-bool pe_cta_init(pe_cta *cta, pe_launch *l, pe_worker *worker, uint64_t linear)
+bool pe_cta_init(pe_cta *cta, pe_cluster *cluster, uint32_t rank)
 {
-    *cta = (pe_cta){.launch = l, .worker = worker, .linear = linear, .next_due = UINT64_MAX};
+    pe_launch *l = cluster->launch;
+    *cta = (pe_cta){.launch = l,
+                    .worker = cluster->worker,
+                    .cluster = cluster,
+                    .rank = rank,
+                    .next_due = UINT64_MAX};
     cta->n_threads = l->o.block[0] * l->o.block[1] * l->o.block[2];
     cta->n_live = cta->n_threads;
     uint32_t n_warps = (cta->n_threads + PE_LANES - 1) / PE_LANES;
@@ -147,21 +153,11 @@ bool pe_cta_init(pe_cta *cta, pe_launch *l, pe_worker *worker, uint64_t linear)
     for (uint32_t k = 0; is_ok && k < n_warps; k++) {
         is_ok = init_warp(cta, &cta->warps[k], k);
     }
-    if (is_ok && l->o.races != PTXEXEC_RACES_OFF) {
-        is_ok = pe_races_new(cta) != NULL;
-    }
     if (!is_ok) {
-        worker->is_oom = true;
+        cluster->worker->is_oom = true;
         pe_cta_fini(cta);
     }
     return is_ok;
-}
-
-void pe_cta_moved(pe_cta *cta)
-{
-    for (uint32_t k = 0; k < cta->n_warps; k++) {
-        cta->warps[k].cta = cta;
-    }
 }
 
 static void keep_output(pe_cta *cta)
@@ -193,13 +189,13 @@ void pe_cta_fini(pe_cta *cta)
     pe_tasks_fini(cta);
     pe_bulk_fini(cta);
     pe_mbar_fini(cta);
-    pe_races_fini(cta);
     pe_wg_fini(cta);
     pe_pool_fini(cta);
     resize(alloc, cta->warps, cta->n_warps * sizeof *cta->warps, 0);
     resize(alloc, cta->shared.data, (size_t)cta->shared.size * 2, 0);
     *cta = (pe_cta){.launch = cta->launch,
                     .worker = cta->worker,
+                    .cluster = cta->cluster,
                     .linear = cta->linear,
                     .is_failed = cta->is_failed};
     pg_strbuf_init(&cta->output, alloc);
@@ -226,6 +222,11 @@ static void report_waiter(pe_warp *w, uint32_t group)
     uint32_t lane = pe_first(group);
     const pe_inst *i = &w->cta->launch->m->code.at[w->lane[lane].pc];
     switch (w->wait[lane]) {
+    case PE_W_CLUSTER:
+        pe_fault_at(w, i, PTXEXEC_F_DEADLOCK, (pe_place){.lanes = group},
+                    "lanes %08x wait at the barrier of the cluster: %u threads arrived", group,
+                    w->cta->cluster->n_arrived);
+        break;
     case PE_W_MBAR: pe_mbar_report(w, group); break;
     case PE_W_ALIGN:
         pe_fault_at(w, i, PTXEXEC_F_DIVERGED, (pe_place){.lanes = group},
@@ -251,8 +252,8 @@ static void report_waiter(pe_warp *w, uint32_t group)
     }
 }
 
-/* No warp can move: every waiter is named, and nothing outside the CTA could wake one. */
-static void report_deadlock(pe_cta *cta)
+/* No warp can move: every waiter is named, and nothing outside could wake one. */
+void pe_cta_report_waiters(pe_cta *cta)
 {
     for (uint32_t k = 0; k < cta->n_warps; k++) {
         pe_warp *w = &cta->warps[k];
@@ -275,14 +276,20 @@ static uint32_t pick(pe_cta *cta, uint32_t set)
     return pe_first(set);
 }
 
-bool pe_cta_run(pe_cta *cta, uint32_t turns)
+bool pe_cta_can_run(pe_cta *cta)
+{
+    return runnable_warps(cta) != 0 || cta->is_failed;
+}
+
+pe_cta_state pe_cta_run(pe_cta *cta, uint32_t turns)
 {
     for (uint32_t turn = 0; turns == 0 || turn < turns; turn++) {
-        if (cta->n_live == 0 && !cta->is_failed && !cta->worker->is_oom) {
+        if (cta->n_live == 0 && !cta->is_failed && !cta->is_over) {
+            cta->is_over = true;
             pe_bulk_exit(cta);
         }
         if (cta->is_failed || cta->worker->is_oom || cta->n_live == 0) {
-            return true;
+            return PE_CTA_OVER;
         }
         if (cta->n_steps >= cta->next_due) {
             pe_async_advance(cta);
@@ -291,22 +298,17 @@ bool pe_cta_run(pe_cta *cta, uint32_t turns)
             pe_wg_advance(cta);
         }
         uint32_t set = runnable_warps(cta);
-        if (set == 0 && !cta->is_failed && (pe_async_force(cta) || pe_mbar_time_out(cta))) {
-            continue;
-        }
         if (set == 0) {
-            if (!cta->is_failed) {
-                report_deadlock(cta);
-            }
-            return true;
+            return cta->is_failed ? PE_CTA_OVER : PE_CTA_STUCK;
         }
         uint32_t index = pick(cta, set);
         uint32_t budget = 4096;
-        if ((set & (set - 1)) != 0 || cta->next_due != UINT64_MAX || cta->wg != NULL) {
+        if ((set & (set - 1)) != 0 || cta->next_due != UINT64_MAX || cta->wg != NULL ||
+            cta->cluster->n > 1) {
             /* several, or copies under way: short turns of drawn length */
             budget = 16 + (uint32_t)(pe_random(&cta->rng) >> 40) % 128;
         }
         pe_warp_run(&cta->warps[index], budget);
     }
-    return cta->is_failed;
+    return PE_CTA_RUNS;
 }

@@ -272,6 +272,7 @@ static pe_opnd symbol_value(pe_dec *d, uint32_t sym_id, int64_t offset, uint32_t
             return PE_NONE;
         }
         i.op = 0;
+        i.n = sym->space == PG_PTX_SP_SHARED ? 1 : 0;
     } else {
         pe_unsupported(d, "the address of this name");
         return PE_NONE;

@@ -77,6 +77,9 @@ void *pe_new(pe_dec *d, size_t size, size_t count); /* zeroed, in the module's a
 /* The rest of cp.async.mbarrier.arrive, of cp.async.bulk and cp.reduce.async.bulk. */
 void pe_dec_copies_arrive(pe_dec *d);
 void pe_dec_bulk(pe_dec *d, bool is_reduce);
+/* The rest of barrier.cluster, of st.async and red.async. */
+void pe_dec_cluster_barrier(pe_dec *d);
+void pe_dec_send(pe_dec *d, bool is_reduce);
 /* Takes the operation of an atomic; 0 if there is none. pe_atom_fold does it. */
 uint32_t pe_atom_take(pe_dec *d);
 

@@ -35,6 +35,11 @@ enum {
 
 #define PE_ALL ((uint32_t)0xFFFFFFFFu)
 
+/* A shared address has the CTA's rank in its cluster in the bits from PE_RANK_SHIFT. */
+enum { PE_RANK_SHIFT = 24, PE_MAX_RANKS = 16, PE_RANK_MASK = (1 << PE_RANK_SHIFT) - 1 };
+/* pe_inst.space of accesses that may go to other CTAs of the cluster (.shared::cluster). */
+enum { PE_SP_CLUSTER = 0x40 };
+
 /* Windows of the generic address space; everything else is global. */
 #define PE_SHARED_WINDOW UINT64_C(0x500000000000)
 #define PE_LOCAL_WINDOW  UINT64_C(0x510000000000)
@@ -48,6 +53,7 @@ enum {
 
 typedef struct pe_warp pe_warp;
 typedef struct pe_cta pe_cta;
+typedef struct pe_cluster pe_cluster; /* cluster.h */
 typedef struct pe_launch pe_launch;
 typedef struct pe_inst pe_inst;
 typedef struct pe_races pe_races;     /* race.c: one CTA's threads, and its shared memory */
@@ -217,9 +223,10 @@ typedef enum pe_wait {
     PE_W_ALIGN, /* for the rest of the warp at an .aligned instruction */
     PE_W_SYNC,  /* for the lanes of a member mask */
     PE_W_BARRIER,
-    PE_W_MBAR,  /* in test_wait or try_wait: wait_key is the address, wait_val[0] the phase */
-    PE_W_WGMMA, /* for the other warps of the warp group, at wgmma.wait_group */
-    PE_W_POOL   /* for registers, at setmaxnreg */
+    PE_W_CLUSTER, /* at barrier.cluster.wait */
+    PE_W_MBAR,    /* in test_wait or try_wait: wait_key is the address, wait_val[0] the phase */
+    PE_W_WGMMA,   /* for the other warps of the warp group, at wgmma.wait_group */
+    PE_W_POOL     /* for registers, at setmaxnreg */
 } pe_wait;
 
 typedef struct pe_lane { /* a lane that is not running now */
@@ -250,6 +257,7 @@ struct pe_warp {
     /* the warp */
     pe_cta *cta;
     uint32_t index;
+    uint32_t race_index; /* in the cluster */
     uint32_t live;       /* lanes that have not exited */
     uint32_t runnable;   /* live and not waiting */
     uint32_t n_together; /* instructions since the last change of group while others could run */
@@ -276,6 +284,8 @@ struct pe_warp {
     pe_copy **copies;
     uint32_t n_copies, n_copies_made, copies_cap;
     uint32_t n_commits[PE_LANES], n_bulk_commits[PE_LANES];
+    uint32_t cluster_arrived; /* lanes at barrier.cluster, and in which of its phases */
+    uint32_t cluster_phase[PE_LANES];
     uint32_t n_issued;          /* cp.async instructions */
     uint32_t n_polls;           /* test_waits in vain while nothing happened */
     uint64_t poll_events;       /* n_events of the CTA at the last one */
@@ -328,6 +338,9 @@ typedef struct pe_chunk {
 struct pe_cta {
     pe_launch *launch;
     pe_worker *worker;
+    pe_cluster *cluster;
+    uint32_t rank; /* in the cluster */
+    bool is_over;  /* all threads left, and what they did not wait for was looked at */
     uint64_t linear;
     uint32_t id[3];
     uint32_t n_warps, n_threads;
@@ -350,10 +363,8 @@ struct pe_cta {
     uint32_t n_mbars, mbars_cap;
     /* What could let somebody go on who waits for a barrier: arrivals, strong accesses ... */
     uint64_t n_events;
-    uint64_t stuck_events; /* n_events when nobody could go on the last time */
-    uint32_t n_time_outs;  /* since then */
-    pe_wg *wg;             /* NULL before the first wgmma */
-    pe_pool *pool;         /* NULL before the first setmaxnreg */
+    pe_wg *wg;     /* NULL before the first wgmma */
+    pe_pool *pool; /* NULL before the first setmaxnreg */
 };
 
 struct pe_launch {
@@ -362,8 +373,8 @@ struct pe_launch {
     pg_alloc alloc;
     const pe_func *entry;
     ptxexec_launch_options o;
-    uint32_t cluster[3];
-    uint64_t n_ctas;
+    uint32_t cluster[3], n_ranks; /* CTAs of a cluster */
+    uint64_t n_ctas, n_clusters;
     uint32_t shared_size; /* static and dynamic */
     uint64_t *sym_at;     /* by module symbol: address in its space */
     pe_region params, consts;
@@ -588,12 +599,16 @@ bool pe_wg_touch(pe_warp *w, const pe_inst *i);
 
 /* Runs up to `budget` instructions of the warp. */
 void pe_warp_run(pe_warp *w, uint32_t budget);
-bool pe_cta_init(pe_cta *cta, pe_launch *l, pe_worker *worker, uint64_t linear);
+bool pe_cta_init(pe_cta *cta, pe_cluster *cluster, uint32_t rank);
 void pe_cta_fini(pe_cta *cta);
-void pe_cta_moved(pe_cta *cta); /* the struct was copied to another place */
-/* Runs until the CTA is done, failed (also: deadlocked), or `turns` scheduling turns have passed
- * (0: no limit). True when there is nothing left to run. */
-bool pe_cta_run(pe_cta *cta, uint32_t turns);
+typedef enum pe_cta_state { PE_CTA_RUNS, PE_CTA_STUCK, PE_CTA_OVER } pe_cta_state;
+/* Runs for `turns` scheduling turns (0: no limit), or until it is over (also: failed), or no warp
+ * can go on by itself. */
+pe_cta_state pe_cta_run(pe_cta *cta, uint32_t turns);
+bool pe_cta_can_run(pe_cta *cta);
+void pe_cta_report_waiters(pe_cta *cta);
+/* The CTA that a shared address is of; NULL if the cluster has none of that rank. */
+pe_cta *pe_cta_at(const pe_cta *cta, uint64_t shared);
 void pe_builtin_call(pe_warp *w, const pe_inst *i, const pe_call *call, uint32_t builtin,
                      uint32_t mask);
 

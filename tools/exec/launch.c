@@ -8,15 +8,17 @@
 #include <stdatomic.h>
 #include <time.h>
 
+#include "tools/exec/cluster.h"
 #include "tools/exec/race.h"
 #include "tools/exec/report.h"
 
-enum { PE_RESIDENT = 128, PE_MAX_WORKERS = 64, PE_TURNS = 8 };
+enum { PE_RESIDENT = 128, PE_MAX_WORKERS = 64, PE_TURNS = 2 };
 
 typedef struct crew {
     pe_launch *launch;
     atomic_uint_fast64_t next;
-    atomic_uint_fast64_t failed; /* least number of a CTA that failed; later ones need not run */
+    atomic_uint_fast64_t
+        failed; /* least number of a cluster that failed; later ones need not run */
 } crew;
 
 typedef struct hand {
@@ -32,10 +34,10 @@ static void *resize(pg_alloc alloc, void *block, size_t old_size, size_t new_siz
                                           : alloc.resize(alloc.user, block, old_size, new_size);
 }
 
-static void note_failure(crew *c, uint64_t cta)
+static void note_failure(crew *c, uint64_t cluster)
 {
     uint_fast64_t seen = atomic_load(&c->failed);
-    while (cta < seen && !atomic_compare_exchange_weak(&c->failed, &seen, cta)) {
+    while (cluster < seen && !atomic_compare_exchange_weak(&c->failed, &seen, cluster)) {
     }
 }
 
@@ -45,18 +47,18 @@ static void *work(void *arg)
     crew *c = h->crew;
     while (!h->worker.is_oom) {
         uint64_t n = atomic_fetch_add(&c->next, 1);
-        if (n >= c->launch->n_ctas || n > atomic_load(&c->failed)) {
+        if (n >= c->launch->n_clusters || n > atomic_load(&c->failed)) {
             break;
         }
-        pe_cta cta;
-        if (!pe_cta_init(&cta, c->launch, &h->worker, n)) {
+        pe_cluster *cluster = pe_cluster_new(c->launch, &h->worker, n);
+        if (cluster == NULL) {
             break;
         }
-        (void)pe_cta_run(&cta, 0);
-        if (cta.is_failed) {
+        (void)pe_cluster_run(cluster, 0);
+        if (pe_cluster_failed(cluster)) {
             note_failure(c, n);
         }
-        pe_cta_fini(&cta);
+        pe_cluster_free(cluster);
     }
     return NULL;
 }
@@ -65,40 +67,46 @@ static void *work(void *arg)
 static void work_together(hand *h)
 {
     pe_launch *l = h->crew->launch;
-    uint32_t n_slots = l->n_ctas < PE_RESIDENT ? (uint32_t)l->n_ctas : PE_RESIDENT;
-    pe_cta *ctas = resize(l->alloc, NULL, 0, n_slots * sizeof *ctas);
-    if (ctas == NULL) {
+    uint64_t most = PE_RESIDENT / l->n_ranks;
+    uint32_t n_slots = (uint32_t)(l->n_clusters < most ? l->n_clusters : most);
+    pe_cluster **at = resize(l->alloc, NULL, 0, n_slots * sizeof(pe_cluster *));
+    if (at == NULL) {
         h->worker.is_oom = true;
         return;
     }
     uint64_t next = 0;
     uint32_t n_live = 0;
-    for (; n_live < n_slots && pe_cta_init(&ctas[n_live], l, &h->worker, next); n_live++) {
-        next++;
+    for (; n_live < n_slots; n_live++) {
+        at[n_live] = pe_cluster_new(l, &h->worker, next++);
+        if (at[n_live] == NULL) {
+            break;
+        }
     }
     bool is_failed = false;
     while (n_live > 0 && !is_failed && !h->worker.is_oom) {
         for (uint32_t k = 0; k < n_live && !is_failed; k++) {
-            if (!pe_cta_run(&ctas[k], PE_TURNS)) {
+            if (!pe_cluster_run(at[k], PE_TURNS)) {
                 continue;
             }
-            is_failed = ctas[k].is_failed;
-            pe_cta_fini(&ctas[k]);
-            if (!is_failed && next < l->n_ctas) {
-                if (!pe_cta_init(&ctas[k], l, &h->worker, next++)) {
-                    is_failed = true;
+            is_failed = pe_cluster_failed(at[k]);
+            pe_cluster_free(at[k]);
+            at[k] = at[n_live - 1];
+            if (!is_failed && next < l->n_clusters) {
+                at[k] = pe_cluster_new(l, &h->worker, next++);
+                if (at[k] != NULL) {
+                    continue;
                 }
-                continue;
+                at[k] = at[n_live - 1];
+                is_failed = true;
             }
-            ctas[k] = ctas[--n_live];
-            pe_cta_moved(&ctas[k]);
+            n_live--;
             k--;
         }
     }
     for (uint32_t k = 0; k < n_live; k++) {
-        pe_cta_fini(&ctas[k]);
+        pe_cluster_free(at[k]);
     }
-    resize(l->alloc, ctas, n_slots * sizeof *ctas, 0);
+    resize(l->alloc, (void *)at, n_slots * sizeof(pe_cluster *), 0);
 }
 
 static pe_line *new_lines(pe_launch *l)
@@ -116,7 +124,7 @@ static ptxexec_status run_crew(pe_launch *l, ptxexec_report *report)
     uint32_t n = l->o.host_threads == 0 ? 1 : l->o.host_threads;
     n = n > PE_MAX_WORKERS ? PE_MAX_WORKERS : n;
     /* Races between CTAs are looked for in one order of events. */
-    n = l->m->has_global_sync || l->o.races != PTXEXEC_RACES_OFF ? 1 : n;
+    n = l->m->has_global_sync || l->o.races != PTXEXEC_RACES_OFF || l->n_ranks > 1 ? 1 : n;
     hand *hands = resize(l->alloc, NULL, 0, n * sizeof *hands);
     if (hands == NULL) {
         return PTXEXEC_E_NOMEM;
@@ -215,6 +223,12 @@ static pg_status check_launch(pe_launch *l, ptxexec_report *r)
         }
     }
     l->n_ctas = (uint64_t)o->grid[0] * o->grid[1] * o->grid[2];
+    uint64_t n_ranks = (uint64_t)l->cluster[0] * l->cluster[1] * l->cluster[2];
+    if (n_ranks > PE_MAX_RANKS) {
+        return refuse(r, f, "the cluster has more than 16 CTAs");
+    }
+    l->n_ranks = (uint32_t)n_ranks;
+    l->n_clusters = l->n_ctas / n_ranks;
     uint64_t at = PE_SHARED_START + (uint64_t)f->shared_size;
     if (o->dynamic_shared > 0) {
         at = (at + f->dynamic_align - 1) & ~(uint64_t)(f->dynamic_align - 1);

@@ -3,8 +3,6 @@
 
 #include "tools/exec/race.h"
 
-enum { TIME_OUTS = 200 }; /* in a row, with nothing in between: a deadlock */
-
 static void *resize(pg_alloc alloc, void *block, size_t old_size, size_t new_size)
 {
     return block == NULL && new_size == 0 ? NULL
@@ -88,7 +86,7 @@ void pe_mbar_fini(pe_cta *cta)
 static uint8_t *bytes_of(const pe_mbar_use *u, uint64_t at, uint8_t **poison)
 {
     pe_inst as = *u->i; /* the same place in the text, seen as an access of 8 bytes */
-    as.space = PG_PTX_SP_SHARED;
+    as.space = PE_SP_CLUSTER;
     as.size = PE_MBAR_SIZE;
     as.n = 1;
     return pe_resolve(u->w, &as, u->lane, at, true, poison);
@@ -197,7 +195,7 @@ void pe_mbar_init(pe_mbar_use *u, uint64_t at, uint32_t count)
     u->b->expected = u->b->pending = count;
     u->b->tx = 0;
     u->b->phase = 0;
-    u->b->init_tid = u->w->index * PE_LANES + u->lane;
+    u->b->init_tid = u->w->race_index * PE_LANES + u->lane;
     u->b->is_ready = false;
     u->b->load_over = u->b->seen_over = 0;
     u->b->init_pc = u->b->last_pc = (uint32_t)(u->i - u->w->cta->launch->m->code.at);
@@ -293,12 +291,6 @@ void pe_mbar_complete(pe_mbar_use *u, uint32_t bytes)
 
 bool pe_mbar_time_out(pe_cta *cta)
 {
-    bool is_new = cta->n_events != cta->stuck_events;
-    cta->n_time_outs = is_new ? 0 : cta->n_time_outs + 1;
-    cta->stuck_events = cta->n_events;
-    if (cta->n_time_outs > TIME_OUTS) {
-        return false;
-    }
     bool has_any = false;
     for (uint32_t k = 0; k < cta->n_warps; k++) {
         pe_warp *w = &cta->warps[k];

@@ -67,8 +67,7 @@ static inline uint32_t pe_mbar_state_phase(uint64_t state)
 bool pe_race_mbar_ready(const pe_mbar_use *u);
 void pe_mbar_fini(pe_cta *cta);
 
-/* Nothing else can go on: lanes that wait in test_wait or try_wait get false. False when that was
- * tried often enough and nothing happened in between. */
+/* Lanes that wait in test_wait or try_wait get false. False if there are none. */
 bool pe_mbar_time_out(pe_cta *cta);
 void pe_mbar_report(pe_warp *w, uint32_t lanes);
 

@@ -140,6 +140,10 @@ static bool is_allowed(uint32_t op, pg_ptx_type t)
 void pe_dec_atom(pe_dec *d)
 {
     bool is_red = pg_str_is(d->op, "red");
+    if (is_red && pe_take(d, "async")) {
+        pe_dec_send(d, true);
+        return;
+    }
     d->i.space = pe_take_space(d);
     pe_take_order(d, d->i.space);
     d->i.flags |= PE_I_STRONG;

@@ -1,6 +1,7 @@
 /* ops_bulk.c: cp.async.bulk and cp.reduce.async.bulk, with and without a tensor map; their groups.
  * One lane's copy is one operation, issued in the order of lanes. */
 #include "tools/exec/bulk.h"
+#include "tools/exec/cluster.h"
 #include "tools/exec/ops.h"
 #include "tools/exec/race.h"
 
@@ -137,6 +138,44 @@ static bool has_poison(pe_warp *w, const pe_inst *i, uint32_t mask)
     return pe_is_poison(w, i, q & mask, PTXEXEC_F_POISON_ADDRESS, "an operand of the copy");
 }
 
+/* One that signals at a barrier, to the CTA of its address. */
+static void issue_to(pe_bulk *b, uint32_t mbar)
+{
+    pe_warp *w = b->w;
+    b->mbar = mbar;
+    b->home = pe_cta_at(w->cta, b->shared);
+    pe_mbar_use u = {.w = w, .i = b->i, .lane = b->lane, .home = b->home};
+    if (b->home == NULL || b->home != pe_cta_at(w->cta, mbar)) {
+        pe_fault_at(w, b->i, PTXEXEC_F_MBARRIER,
+                    (pe_place){.lanes = 1u << b->lane, .address = PE_SHARED_WINDOW + mbar},
+                    "the mbarrier at shared address 0x%x is in another CTA than the destination at "
+                    "0x%x, or the cluster has no such CTA",
+                    mbar, b->shared);
+        return;
+    }
+    if (pe_mbar_find(&u, mbar) && (w->cta->races == NULL || pe_race_mbar_ready(&u))) {
+        pe_bulk_issue(b);
+    }
+}
+
+/* The same places in each CTA of the mask: one copy each, at times of its own. */
+static void issue_to_all(pe_bulk *b, uint32_t mbar, uint32_t ranks)
+{
+    if (ranks >> b->w->cta->cluster->n != 0) {
+        pe_fault_at(b->w, b->i, PTXEXEC_F_OUT_OF_BOUNDS, (pe_place){.lanes = 1u << b->lane},
+                    "the mask 0x%x names more than the %u CTAs of the cluster", ranks,
+                    b->w->cta->cluster->n);
+        return;
+    }
+    for (uint32_t rank = 0; rank < b->w->cta->cluster->n && !b->w->cta->is_failed; rank++) {
+        if ((ranks >> rank & 1u) != 0) {
+            pe_bulk one = *b;
+            one.shared = (b->shared & (uint32_t)PE_RANK_MASK) | rank << PE_RANK_SHIFT;
+            issue_to(&one, (mbar & (uint32_t)PE_RANK_MASK) | rank << PE_RANK_SHIFT);
+        }
+    }
+}
+
 static void bulk_lane(pe_warp *w, const pe_inst *i, uint32_t lane)
 {
     const bulk_ext *x = i->ext;
@@ -164,17 +203,15 @@ static void bulk_lane(pe_warp *w, const pe_inst *i, uint32_t lane)
     if (!is_fit) {
         return;
     }
-    if (x->mbar != PE_NONE) {
-        b.mbar = shared_at(pe_src64(w, x->mbar)[lane] + (uint64_t)x->mbar_imm);
-        pe_mbar_use u = {.w = w, .i = i, .lane = lane, .home = b.home};
-        if (!pe_mbar_find(&u, b.mbar)) {
-            return;
-        }
-        if (w->cta->races != NULL && !pe_race_mbar_ready(&u)) {
-            return;
-        }
+    uint32_t mbar =
+        x->mbar != PE_NONE ? shared_at(pe_src64(w, x->mbar)[lane] + (uint64_t)x->mbar_imm) : 0;
+    if (x->mbar == PE_NONE) {
+        pe_bulk_issue(&b);
+    } else if (x->mask == PE_NONE) {
+        issue_to(&b, mbar);
+    } else {
+        issue_to_all(&b, mbar, pe_src32(w, x->mask)[lane] & 0xFFFFu);
     }
-    pe_bulk_issue(&b);
 }
 
 static void bulk(pe_warp *w, const pe_inst *i, uint32_t mask)

@@ -9,18 +9,26 @@ enum {
 };
 enum { W_TEST = 1, W_PARITY = 2, W_ACQUIRE = 4 }; /* pe_inst.op of waits */
 
-/* The lane's barrier, in shared memory. False after a fault. */
+/* The lane's barrier, in shared memory: of another CTA only for arrivals and bytes. False after a
+ * fault. */
 static bool place(pe_warp *w, const pe_inst *i, uint32_t lane, pe_mbar_use *u, uint64_t *at)
 {
-    *u = (pe_mbar_use){.w = w, .i = i, .lane = lane, .home = w->cta};
     uint64_t address = pe_src64(w, i->a)[lane] + (uint64_t)i->imm;
+    pe_place where = {.lanes = 1u << lane, .address = address, .size = PE_MBAR_SIZE};
     *at = address;
     if (i->space == PG_PTX_SP_NONE && pe_window_of(address, at) != PG_PTX_SP_SHARED) {
-        pe_fault_at(w, i, PTXEXEC_F_WRONG_SPACE,
-                    (pe_place){.lanes = 1u << lane, .address = address, .size = PE_MBAR_SIZE},
+        pe_fault_at(w, i, PTXEXEC_F_WRONG_SPACE, where,
                     "the mbarrier at 0x%llx is not in shared memory", (unsigned long long)address);
         return false;
     }
+    pe_cta *home = pe_cta_at(w->cta, *at);
+    if (home == NULL || (home != w->cta && i->space != PE_SP_CLUSTER)) {
+        pe_fault_at(w, i, PTXEXEC_F_WRONG_SPACE, where,
+                    "the mbarrier at shared address 0x%llx is not in this CTA's shared memory",
+                    (unsigned long long)*at);
+        return false;
+    }
+    *u = (pe_mbar_use){.w = w, .i = i, .lane = lane, .home = home};
     return true;
 }
 
@@ -297,8 +305,9 @@ void pe_dec_mbarrier(pe_dec *d)
                                    "try_wait pending_count");
     uint32_t order = pe_take_one(d, "release acquire relaxed");
     (void)pe_take_one(d, "cta cluster");
-    d->i.space = pe_take_one(d, "shared shared::cta shared::cluster") != 0 ? PG_PTX_SP_SHARED
-                                                                           : PG_PTX_SP_NONE;
+    static const uint8_t spaces[] = {PG_PTX_SP_NONE, PG_PTX_SP_SHARED, PG_PTX_SP_SHARED,
+                                     PE_SP_CLUSTER};
+    d->i.space = spaces[pe_take_one(d, "shared shared::cta shared::cluster")];
     if (pe_take_type(d) != PG_PTX_B64) {
         pe_unsupported(d, "this form");
         return;

@@ -254,11 +254,11 @@ static void st_word(pe_warp *w, const pe_inst *i, uint32_t mask)
 /* Space of an access; .param of a function is the thread's own memory. */
 uint8_t pe_take_space(pe_dec *d)
 {
-    static const uint8_t spaces[] = {PG_PTX_SP_NONE,   PG_PTX_SP_GLOBAL, PG_PTX_SP_SHARED,
-                                     PG_PTX_SP_SHARED, PG_PTX_SP_LOCAL,  PG_PTX_SP_CONST,
-                                     PG_PTX_SP_PARAM,  PG_PTX_SP_PARAM,  PG_PTX_SP_PARAM};
+    static const uint8_t spaces[] = {
+        PG_PTX_SP_NONE,  PG_PTX_SP_GLOBAL, PG_PTX_SP_SHARED, PG_PTX_SP_SHARED, PG_PTX_SP_LOCAL,
+        PG_PTX_SP_CONST, PG_PTX_SP_PARAM,  PG_PTX_SP_PARAM,  PG_PTX_SP_PARAM,  PE_SP_CLUSTER};
     return spaces[pe_take_one(
-        d, "global shared shared::cta local const param param::entry param::func")];
+        d, "global shared shared::cta local const param param::entry param::func shared::cluster")];
 }
 
 void pe_take_order(pe_dec *d, uint8_t space)
@@ -377,6 +377,10 @@ void pe_dec_ld(pe_dec *d)
 
 void pe_dec_st(pe_dec *d)
 {
+    if (pe_take(d, "async")) {
+        pe_dec_send(d, false);
+        return;
+    }
     if (!take_access(d, 1)) {
         return;
     }

@@ -158,6 +158,9 @@ void pe_mov_sreg(pe_warp *w, const pe_inst *i, uint32_t mask)
 void pe_mov_symbol(pe_warp *w, const pe_inst *i, uint32_t mask)
 {
     uint64_t all = (uint64_t)i->imm + (i->op == 0 ? w->cta->launch->sym_at[i->target] : 0);
+    if (i->n != 0) { /* of shared memory */
+        all += (uint64_t)w->cta->rank << PE_RANK_SHIFT;
+    }
     uint64_t t[PE_LANES];
     for (uint32_t l = 0; l < PE_LANES; l++) {
         t[l] = all + (i->op == 1 ? w->local_base[l] : 0);
@@ -293,10 +296,13 @@ static bool take_window(pe_dec *d, uint64_t *out)
                                        PE_LOCAL_WINDOW,
                                        PE_CONST_WINDOW,
                                        PE_PARAM_WINDOW,
-                                       PE_PARAM_WINDOW};
-    uint32_t k = pe_take_one(d, "global shared shared::cta local const param param::entry");
+                                       PE_PARAM_WINDOW,
+                                       PE_SHARED_WINDOW};
+    uint32_t k =
+        pe_take_one(d, "global shared shared::cta local const param param::entry shared::cluster");
     *out = k != 0 ? windows[k] : 0;
-    if (k >= 6 && !d->f->is_entry) {
+    d->i.op = k == 2 || k == 3 ? 1 : 0; /* of this CTA alone */
+    if ((k == 6 || k == 7) && !d->f->is_entry) {
         *out = PE_LOCAL_WINDOW;
     }
     return k != 0;
@@ -322,6 +328,7 @@ static void isspacep(pe_warp *w, const pe_inst *i, uint32_t mask)
     for (uint32_t l = 0; l < PE_LANES; l++) {
         bool is_in = window != 0 ? a[l] - window < PE_WINDOW_SIZE
                                  : a[l] - PE_SHARED_WINDOW >= PE_FUNC_WINDOW - PE_SHARED_WINDOW;
+        is_in = is_in && (i->op == 0 || (a[l] - window) >> PE_RANK_SHIFT == w->cta->rank);
         r |= (is_in ? 1u : 0u) << l;
     }
     pe_putp(w, i->d, r, mask, pe_poison64(w, i->a));

@@ -381,6 +381,10 @@ void pe_dec_bar(pe_dec *d)
         decode_warp_bar(d);
         return;
     }
+    if (pe_take(d, "cluster")) {
+        pe_dec_cluster_barrier(d);
+        return;
+    }
     if (pg_str_is(d->op, "bar") || pe_take(d, "aligned")) {
         d->i.flags |= PE_I_ALIGNED;
     }

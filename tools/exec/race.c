@@ -12,6 +12,7 @@
 
 #include "tools/exec/async.h"
 #include "tools/exec/bulk.h"
+#include "tools/exec/cluster.h"
 
 enum { PAGE = 256 };
 #define READ_STRONG 0x80000000u
@@ -84,13 +85,19 @@ static bool split(pe_races *r, page *p, uint32_t shift)
     return true;
 }
 
+static uint32_t page_number(const pe_races *r, uint64_t address)
+{
+    return (uint32_t)(address >> PE_RANK_SHIFT) * r->pages_of_cta +
+           (uint32_t)(address & PE_RANK_MASK) / PAGE;
+}
+
 static page *page_of(pe_cta *cta, uint64_t address, uint32_t size)
 {
     pe_races *r = cta->races;
     if (r->pages == NULL) {
         r->pages = PG_NEWS(&r->arena, page, r->n_pages);
     }
-    page *p = r->pages != NULL ? &r->pages[address / PAGE] : NULL;
+    page *p = r->pages != NULL ? &r->pages[page_number(r, address)] : NULL;
     uint32_t shift = size >= 4 ? 2 : size == 2 ? 1 : 0;
     bool is_ok = p != NULL && (p->cells != NULL || new_cells(r, shift, p)) &&
                  (p->shift <= shift || split(r, p, shift));
@@ -105,7 +112,8 @@ static page *page_of(pe_cta *cta, uint64_t address, uint32_t size)
 
 static inline bool knows(const doing *d, uint32_t tid, uint32_t clock)
 {
-    return tid == d->tid || (tid / PE_LANES == d->w->index && clock <= d->r->known[d->w->index]) ||
+    return tid == d->tid ||
+           (tid / PE_LANES == d->w->race_index && clock <= d->r->known[d->w->race_index]) ||
            d->seen->at[tid] >= clock;
 }
 
@@ -141,7 +149,7 @@ static uint32_t unordered_reader(const doing *d, uint32_t warp, const read_mark 
 
 static void report_write(const doing *d, const cell *c)
 {
-    pe_mark m = {.cta = d->w->cta->linear,
+    pe_mark m = {.cluster = d->w->cta->cluster->number,
                  .tid = c->w_tid,
                  .pc = c->w_pc,
                  .kind = (pe_mark_kind)c->w_kind,
@@ -152,11 +160,16 @@ static void report_write(const doing *d, const cell *c)
 
 static bool check_reads(const doing *d, const cell *c, const read_mark *marks)
 {
+    uint32_t per = 1u << d->r->reader_shift;
     for (uint32_t rest = c->readers; rest != 0; rest &= rest - 1) {
-        uint32_t warp = pe_first(rest);
-        uint32_t lane = unordered_reader(d, warp, &marks[warp]);
-        if (lane < PE_LANES) {
-            pe_mark m = {.cta = d->w->cta->linear,
+        uint32_t first = pe_first(rest) << d->r->reader_shift;
+        for (uint32_t warp = first; warp < first + per && warp < d->r->n_warps; warp++) {
+            uint32_t lane =
+                marks[warp].lanes != 0 ? unordered_reader(d, warp, &marks[warp]) : PE_LANES;
+            if (lane == PE_LANES) {
+                continue;
+            }
+            pe_mark m = {.cluster = d->w->cta->cluster->number,
                          .tid = warp * PE_LANES + lane,
                          .pc = marks[warp].pc & ~READ_FLAGS,
                          .kind = PE_MK_PLAIN};
@@ -167,13 +180,27 @@ static bool check_reads(const doing *d, const cell *c, const read_mark *marks)
     return true;
 }
 
+/* A bit that stands for several warps is set the first time: their marks are of an older write. */
+static void forget_marks(const pe_races *r, read_mark *m, uint32_t warp)
+{
+    uint32_t first = warp >> r->reader_shift << r->reader_shift;
+    for (uint32_t k = first; k < first + (1u << r->reader_shift) && k < r->n_warps; k++) {
+        m[(int64_t)k - warp].lanes = 0;
+    }
+}
+
+/* m: the mark of the own warp */
 static inline void mark_read(const doing *d, cell *c, read_mark *m)
 {
     uint32_t bit = 1u << d->lane;
-    uint32_t warp_bit = 1u << d->w->index;
+    uint32_t warp = d->w->race_index;
+    uint32_t warp_bit = 1u << (warp >> d->r->reader_shift);
     uint32_t pc = d->pc | (d->is_strong ? READ_STRONG : 0);
     pc |= (d->kind & PE_T_ASYNC) != 0 ? READ_ASYNC : 0;
-    if ((c->readers & warp_bit) == 0 || m->lanes == bit || m->clock <= d->r->known[d->w->index]) {
+    if ((c->readers & warp_bit) == 0) {
+        forget_marks(d->r, m, warp);
+    }
+    if (m->lanes == 0 || m->lanes == bit || m->clock <= d->r->known[warp]) {
         *m = (read_mark){.clock = d->clock, .lanes = bit, .pc = pc};
         c->readers |= warp_bit;
         return;
@@ -224,9 +251,21 @@ static bool is_write_fenced(const doing *d, const cell *c)
            pe_race_is_proxied(d->r, d->tid, c->w_tid, c->w_clock);
 }
 
+static void check_read_fence(const doing *d, uint32_t warp, const read_mark *k, pe_mark *out)
+{
+    pg_foreach_lane(l, (k->pc & READ_FLAGS) != 0 ? 0 : k->lanes)
+    {
+        if (!pe_race_is_proxied(d->r, d->tid, warp * PE_LANES + l, k->clock)) {
+            out->tid = warp * PE_LANES + l;
+            out->pc = k->pc;
+            out->kind = PE_MK_PLAIN;
+        }
+    }
+}
+
 static bool check_fences(const doing *d, const cell *c, const read_mark *marks)
 {
-    pe_mark m = {.cta = d->w->cta->linear, .is_unfenced = true};
+    pe_mark m = {.cluster = d->w->cta->cluster->number, .is_unfenced = true};
     if (!is_write_fenced(d, c)) {
         m.tid = c->w_tid;
         m.pc = c->w_pc;
@@ -236,15 +275,9 @@ static bool check_fences(const doing *d, const cell *c, const read_mark *marks)
     /* Reads before a write by the async proxy: known-good kernels leave these fences out. */
     uint32_t rest = d->r->is_isa && (d->kind & PE_T_WRITE) != 0 ? c->readers : 0;
     for (; rest != 0 && m.kind == PE_MK_NONE; rest &= rest - 1) {
-        uint32_t warp = pe_first(rest);
-        const read_mark *k = &marks[warp];
-        pg_foreach_lane(l, (k->pc & READ_FLAGS) != 0 ? 0 : k->lanes)
-        {
-            if (!pe_race_is_proxied(d->r, d->tid, warp * PE_LANES + l, k->clock)) {
-                m.tid = warp * PE_LANES + l;
-                m.pc = k->pc;
-                m.kind = PE_MK_PLAIN;
-            }
+        uint32_t first = pe_first(rest) << d->r->reader_shift;
+        for (uint32_t j = 0; j < 1u << d->r->reader_shift && first + j < d->r->n_warps; j++) {
+            check_read_fence(d, first + j, &marks[first + j], &m);
         }
     }
     if (m.kind == PE_MK_NONE) {
@@ -279,7 +312,7 @@ static bool touch_page(const doing *d, page *p, uint32_t from, uint32_t to)
         }
         if ((d->kind & PE_T_WRITE) == 0) {
             if (!d->is_look) {
-                mark_read(d, c, &marks[d->w->index]);
+                mark_read(d, c, &marks[d->w->race_index]);
             }
             continue;
         }
@@ -293,7 +326,8 @@ static bool touch_page(const doing *d, page *p, uint32_t from, uint32_t to)
 
 static bool touch_shared(const doing *d)
 {
-    const pe_region *s = &d->w->cta->shared;
+    const pe_cta *home = pe_cta_at(d->w->cta, d->address);
+    const pe_region *s = home != NULL ? &home->shared : &d->w->cta->shared;
     uint64_t off = d->address - s->base;
     if (off >= s->size || d->size > s->size - off) {
         return true; /* the access itself will say so */
@@ -330,7 +364,7 @@ void pe_race_touch(pe_warp *w, const pe_inst *i, uint32_t mask, const pe_touch *
                .is_strong = (i->flags & PE_I_STRONG) != 0};
     uint64_t generic[PE_LANES];
     uint32_t strong = 0;
-    if (t->space != PG_PTX_SP_NONE && t->space != PG_PTX_SP_SHARED &&
+    if (t->space != PG_PTX_SP_NONE && t->space != PG_PTX_SP_SHARED && t->space != PE_SP_CLUSTER &&
         t->space != PG_PTX_SP_GLOBAL) {
         return;
     }
@@ -341,9 +375,9 @@ void pe_race_touch(pe_warp *w, const pe_inst *i, uint32_t mask, const pe_touch *
         uint64_t address = t->at[l] + (uint64_t)t->imm;
         uint64_t within = address;
         uint32_t space = t->space == PG_PTX_SP_NONE ? pe_window_of(address, &within) : t->space;
-        if (space == PG_PTX_SP_SHARED) {
+        if (space == PG_PTX_SP_SHARED || space == PE_SP_CLUSTER) {
             d.lane = l;
-            d.tid = w->index * PE_LANES + l;
+            d.tid = w->race_index * PE_LANES + l;
             d.clock = r->own[d.tid];
             d.seen = r->seen[d.tid];
             d.address = within;
@@ -372,7 +406,7 @@ void pe_race_settle(pe_warp *w, const pe_copy *copy, const pe_mbar *b)
     pe_races *r = w->cta->races;
     pg_foreach_lane(l, copy->lanes)
     {
-        uint32_t tid = w->index * PE_LANES + l;
+        uint32_t tid = w->race_index * PE_LANES + l;
         uint32_t at = copy->offset[l];
         page *p = page_of(w->cta, at, copy->size);
         for (uint32_t k = 0; p != NULL && k < copy->size; k += 1u << p->shift) {
@@ -398,7 +432,7 @@ bool pe_race_cells(pe_warp *w, const pe_inst *i, uint32_t lane, pe_bytes bytes, 
                    bool is_look)
 {
     pe_races *r = w->cta->races;
-    uint32_t tid = w->index * PE_LANES + lane;
+    uint32_t tid = w->race_index * PE_LANES + lane;
     doing d = {.w = w,
                .i = i,
                .r = r,
@@ -424,16 +458,15 @@ void pe_race_count_flights(pe_cta *cta, uint32_t lo, uint32_t hi, uint32_t by)
     }
 }
 
-void pe_race_bulk_written(const pe_bulk *b, uint32_t first, uint32_t end, const pe_mbar *m)
+void pe_race_signalled(pe_cta *cta, pe_bytes bytes, uint32_t serial, const pe_mbar *m)
 {
-    uint32_t at = b->shared + first;
-    while (at < b->shared + end) {
-        page *p = page_of(b->home, at, 4);
+    for (uint32_t at = bytes.at; at < bytes.at + bytes.size;) {
+        page *p = page_of(cta, at, bytes.size < 4 ? bytes.size : 4);
         if (p == NULL) {
             return;
         }
-        cell *c = &p->cells[at % PAGE >> p->shift];
-        if (c->w_kind == PE_MK_BULK && c->w_serial == b->serial) {
+        cell *c = &p->cells[(at & PE_RANK_MASK) % PAGE >> p->shift];
+        if (c->w_serial == serial) {
             c->w_agent = (uint16_t)m->agent;
             c->w_phase = m->n_over + 1;
         }
@@ -448,18 +481,18 @@ static ptxexec_access access_of(const pe_warp *w, const pe_mark *m)
 {
     const pe_launch *l = w->cta->launch;
     const uint32_t *block = l->o.block;
+    uint32_t per = w->cta->races->warps_of_cta * PE_LANES;
+    uint32_t tid = m->tid % per;
     pg_loc loc = l->m->srcs.at[l->m->code.at[m->pc].src].loc;
-    uint64_t grid_x = l->o.grid[0];
-    uint64_t grid_y = l->o.grid[1];
-    return (ptxexec_access){
+    ptxexec_access at = {
         .line = loc.line,
         .column = loc.column,
-        .cta = {(uint32_t)(m->cta % grid_x), (uint32_t)(m->cta / grid_x % grid_y),
-                (uint32_t)(m->cta / grid_x / grid_y)},
-        .thread = {m->tid % block[0], m->tid / block[0] % block[1], m->tid / block[0] / block[1]},
-        .warp = m->tid / PE_LANES,
-        .lane = m->tid % PE_LANES,
-        .lanes = 1u << (m->tid % PE_LANES)};
+        .thread = {tid % block[0], tid / block[0] % block[1], tid / block[0] / block[1]},
+        .warp = tid / PE_LANES,
+        .lane = tid % PE_LANES,
+        .lanes = 1u << (tid % PE_LANES)};
+    pe_cluster_place(l, m->cluster, m->tid / per, at.cta);
+    return at;
 }
 
 /* What is missing between the two. */
@@ -467,7 +500,7 @@ static void put_advice(pg_strbuf *text, const pe_warp *w, const pe_mark *m)
 {
     const pe_races *r = w->cta->races;
     uint32_t warp = m->tid / PE_LANES;
-    if (m->cta != w->cta->linear) {
+    if (m->cluster != w->cta->cluster->number) {
         pg_put(text, "CTAs run in any order: atomics, or a flag with fences on both sides, would "
                      "order them");
         return;
@@ -491,7 +524,7 @@ static void put_advice(pg_strbuf *text, const pe_warp *w, const pe_mark *m)
     }
     if (m->kind == PE_MK_PENDING) {
         pg_put(text, "no cp.async.wait_group of the copying thread covers it yet");
-        pg_put(text, warp == w->index ? "" : ", and a bar.sync must follow that");
+        pg_put(text, warp == w->race_index ? "" : ", and a bar.sync must follow that");
         return;
     }
     if (m->kind == PE_MK_COPIED) {
@@ -499,11 +532,16 @@ static void put_advice(pg_strbuf *text, const pe_warp *w, const pe_mark *m)
                      "this access");
         return;
     }
-    if (warp == w->index) {
+    if (warp / r->warps_of_cta != w->cta->rank) {
+        pg_put(text, "they are of two CTAs of a cluster: barrier.cluster with .release and "
+                     ".acquire, or an mbarrier, would order them");
+        return;
+    }
+    if (warp == w->race_index) {
         pg_put(text, "both are of one warp: a bar.warp.sync between them would order them");
         return;
     }
-    const pe_meeting *a = &r->meeting[w->index];
+    const pe_meeting *a = &r->meeting[w->race_index];
     const pe_meeting *b = &r->meeting[warp];
     if (a->is_set && b->is_set && a->id == b->id) {
         pg_putf(text,
@@ -532,7 +570,7 @@ void pe_race_report(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t generi
             is_write ? "write" : "read", size, (unsigned long long)generic,
             is_asynchronous(other->kind) ? "asynchronous " : "", other->is_write ? "write" : "read",
             at.line);
-    if (other->cta != cta->linear) {
+    if (memcmp(at.cta, cta->id, sizeof at.cta) != 0) {
         pg_putf(&text, "CTA %u,%u,%u, ", at.cta[0], at.cta[1], at.cta[2]);
     }
     pg_putf(&text, "warp %u, lane %u) are not ordered%s: ", at.warp, at.lane,

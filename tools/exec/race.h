@@ -1,4 +1,4 @@
-/* race.h: happens-before between the threads of a CTA, and who touched what.
+/* race.h: happens-before between the threads of a cluster, and who touched what.
  *
  * Each thread has a clock of its own, which ticks when it publishes (barrier, fence, exit), and a
  * shared, immutable vector of the clocks of others that it has seen: pe_clock. Vectors are shared
@@ -42,7 +42,9 @@ typedef struct pe_flight { /* a read by the async proxy that nobody waited for *
 struct pe_races {
     pg_arena arena;
     bool is_isa, has_proxy;
-    uint32_t n_threads, n_warps;
+    uint32_t n_threads, n_warps; /* of the cluster */
+    uint32_t warps_of_cta, pages_of_cta;
+    uint32_t reader_shift;         /* log2 of the warps that share a bit of a cell's readers */
     uint32_t n_agents, agents_cap; /* see pe_race_new_agent */
     uint32_t serial;               /* of the warp instruction that touches memory */
     uint32_t last_id;              /* of clocks */
@@ -52,23 +54,24 @@ struct pe_races {
     uint32_t *proxied;   /* by thread: its clock at its last proxy fence; has_proxy only */
     pe_clock **seen;     /* by thread */
     pe_clock **acquired; /* by thread: seen by relaxed reads, to be taken at a fence (isa) */
-    uint32_t known[PE_MAX_WARPS];     /* all lanes of the warp have seen their warp up to here */
-    bool is_proxy_news[PE_MAX_WARPS]; /* a lane fenced since all lanes met */
-    pe_clock *bar[PE_N_BARRIERS];     /* what those who arrived published */
-    uint32_t bar_joined[PE_N_BARRIERS];
-    pe_clock *exited; /* what threads that exited published */
+    uint32_t *known;     /* by warp: all its lanes have seen their warp up to here */
+    bool *is_proxy_news; /* a lane fenced since all lanes met */
+    pe_clock **bar;      /* by CTA and barrier: what those who arrived published */
+    uint32_t *bar_joined;
+    pe_clock *cluster_open, *cluster_done; /* barrier.cluster: this phase, the last one */
+    pe_clock *exited;                      /* what threads that exited published */
     pe_clock *spare;
     pg_map edge_of; /* generic address -> edges */
     PG_VEC(pe_edge) edges;
-    pe_meeting meeting[PE_MAX_WARPS];
+    pe_meeting *meeting; /* by warp */
     PG_VEC(pe_flight) flights;
     struct pe_page *pages; /* of shared memory */
     uint32_t n_pages;
     uint32_t known_time; /* of the launch: what other CTAs did until then happened before */
 };
 
-pe_races *pe_races_new(pe_cta *cta); /* NULL when out of memory */
-void pe_races_fini(pe_cta *cta);
+pe_races *pe_races_new(pe_cluster *cluster); /* NULL when out of memory */
+void pe_races_fini(pe_cluster *cluster);
 
 /* ---- order (clock.c) ---- */
 
@@ -78,6 +81,9 @@ void pe_race_bar_release(pe_cta *cta, uint32_t id, bool is_whole);
 void pe_race_meet(pe_warp *w, uint32_t set, bool is_barrier);
 void pe_race_fence(pe_warp *w, uint32_t mask);
 void pe_race_exit(pe_warp *w, uint32_t mask);
+void pe_race_cluster_arrive(pe_warp *w, uint32_t mask);
+void pe_race_cluster_over(pe_cluster *c); /* before waiters are woken */
+void pe_race_cluster_waited(pe_warp *w, uint32_t mask);
 void pe_race_proxy_fence(pe_warp *w, uint32_t mask);
 /* Barriers that these lanes initialised may be signalled by copies. */
 void pe_race_barriers_ready(pe_warp *w, uint32_t mask);
@@ -117,8 +123,8 @@ typedef enum pe_mark_kind {
 
 /* One side of a race, as it was remembered. */
 typedef struct pe_mark {
-    uint64_t cta;
-    uint32_t tid, pc;
+    uint64_t cluster;
+    uint32_t tid, pc; /* the thread's number in the cluster */
     pe_mark_kind kind;
     bool is_write;
     bool is_unfenced; /* ordered, but not between the proxies */
@@ -140,6 +146,8 @@ typedef struct pe_bytes { /* of shared memory */
 /* One lane's access, and its mark (a read with is_look leaves none). False after a report. */
 bool pe_race_cells(pe_warp *w, const pe_inst *i, uint32_t lane, pe_bytes bytes, uint8_t kind,
                    bool is_look);
+/* What the access `serial` wrote there signals at a barrier, in its present phase. */
+void pe_race_signalled(pe_cta *cta, pe_bytes bytes, uint32_t serial, const pe_mbar *m);
 void pe_race_count_flights(pe_cta *cta, uint32_t lo, uint32_t hi, uint32_t by);
 /* A write of bytes that something may still read: false after a report. */
 bool pe_race_check_flights(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t lo, uint64_t hi);

@@ -6,6 +6,7 @@
  * write to what it may still read is a race whatever came between; then it is a read of who waited.
  */
 #include "tools/exec/bulk.h"
+#include "tools/exec/cluster.h"
 #include "tools/exec/race.h"
 #include "tools/exec/wgmma.h"
 
@@ -78,7 +79,7 @@ static bool is_hit(const pe_flight *f, uint64_t lo, uint64_t hi)
     pieces p = pieces_of(f->owner, f->w->index, f->is_b);
     for (uint32_t line = p.line; line < p.n_lines; line++) {
         for (uint32_t k = p.piece; k < p.n_pieces; k++) {
-            uint64_t at = pe_desc_piece(&p.d, line, k);
+            uint64_t at = pe_desc_piece(&p.d, line, k) + (f->w->cta->rank << PE_RANK_SHIFT);
             if (at < hi && lo < at + 16) {
                 return true;
             }
@@ -93,8 +94,8 @@ bool pe_race_check_flights(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t
     for (uint32_t k = 0; k < r->flights.n; k++) {
         const pe_flight *f = &r->flights.at[k];
         if (f->serial != r->serial && is_hit(f, lo, hi)) {
-            pe_mark m = {.cta = w->cta->linear,
-                         .tid = f->w->index * PE_LANES + f->lane,
+            pe_mark m = {.cluster = w->cta->cluster->number,
+                         .tid = f->w->race_index * PE_LANES + f->lane,
                          .pc = pc_of(w, f->i),
                          .kind = f->is_wgmma ? PE_MK_WGMMA : PE_MK_BULK};
             pe_race_report(w, i, lane, PE_SHARED_WINDOW + lo, (uint32_t)(hi - lo), true, &m);
@@ -115,7 +116,7 @@ static bool touch_pieces(pe_warp *w, const pe_inst *i, const pieces *p, bool is_
     *hi = 0;
     for (uint32_t line = p->line; line < p->n_lines; line++) {
         for (uint32_t k = p->piece; k < p->n_pieces; k++) {
-            uint32_t at = (uint32_t)pe_desc_piece(&p->d, line, k);
+            uint32_t at = pe_desc_piece(&p->d, line, k) + (w->cta->rank << PE_RANK_SHIFT);
             *lo = at < *lo ? at : *lo;
             *hi = at + 16 > *hi ? at + 16 : *hi;
             if (!pe_race_cells(w, i, 0, (pe_bytes){at, 16}, PE_T_READ | PE_T_ASYNC, is_look)) {

@@ -5,12 +5,13 @@
  * CTAs there is one time for the launch: who acquires what was released at a time is taken to have
  * seen all that came before it. That asks less than happens-before does, so a report is never
  * wrong; without fences and atomics it is exact. */
+#include "tools/exec/cluster.h"
 #include "tools/exec/race.h"
 
 enum { PAGE_BITS = 12, PAGE = 1 << PAGE_BITS, N_NEAR = 64 };
 
 typedef struct mark {
-    uint32_t cta; /* + 1; 0: none */
+    uint32_t cluster; /* + 1; 0: none */
     uint32_t time, clock, pc;
     uint16_t tid;
     bool is_strong;
@@ -122,7 +123,7 @@ static gpage *page_at(pe_gshadow *g, uint64_t address, uint32_t size)
 
 static bool is_ordered(const pe_warp *w, uint32_t lane, const mark *m)
 {
-    if (m->cta - 1 == w->cta->linear) {
+    if (m->cluster - 1 == w->cta->cluster->number) {
         return pe_race_knows(w, lane, m->tid, m->clock);
     }
     return m->time <= w->cta->races->known_time;
@@ -130,8 +131,8 @@ static bool is_ordered(const pe_warp *w, uint32_t lane, const mark *m)
 
 static bool conflicts(const pe_warp *w, uint32_t lane, const mark *mine, const mark *m)
 {
-    if (m->cta == 0 || (mine->is_strong && m->is_strong) ||
-        (m->cta == mine->cta && m->time == mine->time)) {
+    if (m->cluster == 0 || (mine->is_strong && m->is_strong) ||
+        (m->cluster == mine->cluster && m->time == mine->time)) {
         return false;
     }
     return m->is_pending || !is_ordered(w, lane, m);
@@ -140,10 +141,10 @@ static bool conflicts(const pe_warp *w, uint32_t lane, const mark *mine, const m
 static void remember_read(gcell *c, const mark *mine)
 {
     mark *r = c->read;
-    uint32_t k = r[0].cta == mine->cta || r[0].cta == 0   ? 0
-                 : r[1].cta == mine->cta || r[1].cta == 0 ? 1
-                 : r[0].time < r[1].time                  ? 0
-                                                          : 1;
+    uint32_t k = r[0].cluster == mine->cluster || r[0].cluster == 0   ? 0
+                 : r[1].cluster == mine->cluster || r[1].cluster == 0 ? 1
+                 : r[0].time < r[1].time                              ? 0
+                                                                      : 1;
     r[k] = *mine;
 }
 
@@ -179,9 +180,9 @@ void pe_gshadow_range(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t addr
     pe_launch *l = w->cta->launch;
     pe_gshadow *g = l->gshadow;
     bool is_write = (kind & PE_T_WRITE) != 0;
-    uint32_t tid = w->index * PE_LANES + lane;
+    uint32_t tid = w->race_index * PE_LANES + lane;
     uint32_t unit = unit_of(address, size);
-    mark mine = {.cta = (uint32_t)w->cta->linear + 1,
+    mark mine = {.cluster = (uint32_t)w->cta->cluster->number + 1,
                  .time = g->now,
                  .clock = w->cta->races->own[tid],
                  .pc = (uint32_t)(i - l->m->code.at),
@@ -197,7 +198,7 @@ void pe_gshadow_range(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t addr
         gcell *c = &p->cells[(at & (PAGE - 1)) >> p->shift];
         const mark *bad = touch_cell(w, lane, c, &mine, is_write);
         if (bad != NULL) {
-            pe_mark m = {.cta = bad->cta - 1,
+            pe_mark m = {.cluster = bad->cluster - 1,
                          .tid = bad->tid,
                          .pc = bad->pc,
                          .kind = bad->is_pending  ? PE_MK_BULK
@@ -222,7 +223,7 @@ void pe_gshadow_touch(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t addr
 void pe_gshadow_settle(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t address, uint32_t size)
 {
     pe_gshadow *g = w->cta->launch->gshadow;
-    uint32_t tid = w->index * PE_LANES + lane;
+    uint32_t tid = w->race_index * PE_LANES + lane;
     uint32_t pc = (uint32_t)(i - w->cta->launch->m->code.at);
     uint32_t unit = unit_of(address, size);
     for (uint64_t at = address, end = at + size; at < end;) {
@@ -232,7 +233,7 @@ void pe_gshadow_settle(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t add
             return;
         }
         mark *m = &p->cells[(at & (PAGE - 1)) >> p->shift].write;
-        if (m->is_pending && m->cta == (uint32_t)w->cta->linear + 1 && m->tid == tid &&
+        if (m->is_pending && m->cluster == (uint32_t)w->cta->cluster->number + 1 && m->tid == tid &&
             m->pc == pc) {
             m->is_pending = false;
             m->clock = w->cta->races->own[tid];
@@ -248,7 +249,7 @@ void pe_gshadow_settle(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t add
 void pe_gshadow_release(pe_warp *w, uint64_t address, uint32_t time)
 {
     pe_gshadow *g = w->cta->launch->gshadow;
-    uint32_t cta = (uint32_t)w->cta->linear;
+    uint32_t cta = (uint32_t)w->cta->cluster->number;
     uint32_t *known = pg_map_get(&g->edge_of, address);
     if (known == NULL) {
         gedge e = {.cta = cta, .time = time};
@@ -275,7 +276,7 @@ void pe_gshadow_acquire(pe_warp *w, uint64_t address)
         return;
     }
     const gedge *e = &g->edges.at[*known];
-    uint32_t time = e->cta != (uint32_t)w->cta->linear ? e->time : e->other_time;
+    uint32_t time = e->cta != (uint32_t)w->cta->cluster->number ? e->time : e->other_time;
     if (time > w->cta->races->known_time) {
         w->cta->races->known_time = time;
     }

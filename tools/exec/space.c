@@ -1,6 +1,6 @@
 /* space.c: state spaces and the generic address space: from an address to host bytes, with every
  * check. */
-#include "tools/exec/exec.h"
+#include "tools/exec/cluster.h"
 
 static const char *space_name(uint32_t space)
 {
@@ -45,7 +45,7 @@ typedef struct access {
     uint32_t space;
     uint64_t address; /* in the space */
     uint32_t size;
-    bool is_write;
+    bool is_write, is_cluster; /* may go to other CTAs of the cluster */
 } access;
 
 static void fault_outside(pe_warp *w, const access *a)
@@ -138,11 +138,30 @@ static uint8_t *in_global(pe_warp *w, const access *a, uint8_t **poison)
     return in_region(r, a, poison);
 }
 
+static uint8_t *in_shared(pe_warp *w, const access *a, uint8_t **poison)
+{
+    pe_cta *home = a->is_cluster ? pe_cta_at(w->cta, a->address) : w->cta;
+    if (home == NULL) {
+        return NULL;
+    }
+    if (home->is_over && home != w->cta) {
+        pe_fault_at(w, a->i, PTXEXEC_F_ASYNC,
+                    (pe_place){.lanes = 1u << a->lane,
+                               .address = generic_of(a->space, a->address),
+                               .size = a->size},
+                    "the CTA of rank %u in the cluster, whose shared memory this is, has ended: a "
+                    "barrier.cluster before its end would keep it",
+                    home->rank);
+        return NULL;
+    }
+    return in_region(&home->shared, a, poison);
+}
+
 static uint8_t *locate(pe_warp *w, const access *a, uint8_t **poison)
 {
     switch (a->space) {
     case PG_PTX_SP_GLOBAL: return in_global(w, a, poison);
-    case PG_PTX_SP_SHARED: return in_region(&w->cta->shared, a, poison);
+    case PG_PTX_SP_SHARED: return in_shared(w, a, poison);
     case PG_PTX_SP_LOCAL: return in_local(w, a, poison);
     case PG_PTX_SP_CONST: return in_region(&w->cta->launch->consts, a, poison);
     case PG_PTX_SP_PARAM: return in_region(&w->cta->launch->params, a, poison);
@@ -160,8 +179,12 @@ uint8_t *pe_resolve(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t addres
                 .address = address,
                 .size = size,
                 .is_write = is_write};
-    if (a.space == PG_PTX_SP_NONE) {
+    if (a.space == PE_SP_CLUSTER) {
+        a.space = PG_PTX_SP_SHARED;
+        a.is_cluster = true;
+    } else if (a.space == PG_PTX_SP_NONE) {
         a.space = pe_window_of(address, &a.address);
+        a.is_cluster = true;
     } else if (a.space == PG_PTX_SP_GLOBAL) {
         uint64_t within = 0;
         uint32_t real = pe_window_of(address, &within);
@@ -184,7 +207,9 @@ uint8_t *pe_resolve(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t addres
     }
     uint8_t *p = locate(w, &a, poison);
     if (p == NULL) {
-        fault_outside(w, &a);
+        if (!w->cta->is_failed) {
+            fault_outside(w, &a);
+        }
         return NULL;
     }
     if (is_write && (a.space == PG_PTX_SP_CONST || a.space == PG_PTX_SP_PARAM)) {

@@ -6,6 +6,7 @@
  * that ran PE_TOGETHER instructions while others could run gives one turn of PE_FAIR_TURN
  * instructions to another group, round robin over lanes. Where convergence matters to the program
  * (.aligned, .sync) it does not depend on this order: lanes wait. */
+#include "tools/exec/cluster.h"
 #include "tools/exec/race.h"
 #include "tools/exec/wgmma.h"
 
@@ -51,6 +52,7 @@ void pe_lanes_exit(pe_warp *w, uint32_t mask)
     }
     w->is_stopped = w->is_stopped || w->active == 0;
     pe_bar_recheck(w->cta);
+    pe_cluster_leave(w, mask);
     if (w->cta->n_live == 0 && w->cta->wg != NULL) {
         pe_wg_end(w->cta);
     }

@@ -92,14 +92,15 @@ static void extent(bool is_k_major, const pe_wgmma *x, uint32_t n, uint32_t *lin
 static bool is_inside(pe_warp *w, const pe_inst *i, const pe_wgmma *x, const pe_desc *d, bool is_b)
 {
     const pe_region *s = &w->cta->shared;
-    const uint64_t end = s->base + s->size;
+    const uint64_t base = s->base & PE_RANK_MASK; /* descriptors have no rank */
+    const uint64_t end = base + s->size;
     uint32_t lines = 0;
     uint32_t pieces = 0;
     extent(d->is_k_major, x, is_b ? x->n : PE_WG_M, &lines, &pieces);
     for (uint32_t line = 0; line < lines; line++) {
         for (uint32_t piece = 0; piece < pieces; piece++) {
             const uint64_t at = pe_desc_piece(d, line, piece);
-            if (at >= s->base && at + PE_PIECE <= end) {
+            if (at >= base && at + PE_PIECE <= end) {
                 continue;
             }
             pe_fault_at(
@@ -127,7 +128,7 @@ static void read_matrix(pe_cta *cta, pe_wg_op *op, bool is_b)
     extent(d.is_k_major, x, is_b ? x->n : PE_WG_M, &lines, &pieces);
     for (uint32_t line = 0; line < lines; line++) {
         for (uint32_t piece = 0; piece < pieces; piece++) {
-            size_t at = pe_desc_piece(&d, line, piece) - (size_t)s->base;
+            size_t at = pe_desc_piece(&d, line, piece) - (size_t)(s->base & PE_RANK_MASK);
             const uint8_t *from = s->data + at;
             if (d.is_k_major) {
                 memcpy(rows[line] + (size_t)piece * PE_PIECE, from, PE_PIECE);

@@ -15,6 +15,6 @@ uint32_t run_tmap_type(run_dtype type);
  *     [estride=AxB] [dims=AxB] [strides=SxS]
  * with ':' between them. The array says type and extents where they do not; it may have neither.
  * NULL, or what is wrong. Whether the driver would take it is checked where the map is made. */
-const char *run_tmap_parse(pg_str options, const run_array *array, ptxexec_tensormap *out);
+const char *run_tmap_parse(pg_str text, const run_array *array, ptxexec_tensormap *out);
 
 #endif
