@@ -3,6 +3,7 @@
  * expected results.
  *
  *   PEER(grid, block, n_in, n_out, input)   how it is run; `input` says what in[] holds
+ *   PEER_SM90A(... , dynamic_shared)       the same, for sm_90a only
  *   PEER_EACH(body)                         kernel and reference: out[i] = body(in[i], i) for all i
  * < n_in PEER_KERNEL { ... }  PEER_REFERENCE { ... }   the two written apart, where threads work
  * together
@@ -16,15 +17,37 @@ typedef int s32;
 typedef unsigned long long u64;
 typedef long long s64;
 
-typedef enum peer_input { PEER_BITS, PEER_SMALL, PEER_FLOATS } peer_input;
+/* Halves, single floats: whole numbers from -3 to 4. */
+typedef enum peer_input {
+    PEER_BITS,
+    PEER_SMALL,
+    PEER_FLOATS,
+    PEER_SMALL_HALVES,
+    PEER_SMALL_FLOATS
+} peer_input;
+enum { PEER_MAX_MAPS = 4 };
 
 #ifdef __CUDACC__
 
 #define FN   static __device__ __forceinline__
 #define CALL static __device__ __noinline__
 #define PEER(grid, block, n_in, n_out, input)
+#define PEER_SM90A(grid, block, n_in, n_out, input, dynamic_shared)
+#define PEER_SM90A_MAPS(grid, block, n_in, n_out, input, dynamic_shared)
 #define PEER_KERNEL \
     extern "C" __global__ void peer(const u32 *__restrict__ in, u32 *out, u32 n_in, u32 n_out)
+/* Tensor maps: the last parameter, of kernels with PEER_MAPS. */
+struct alignas(64) peer_map {
+    u64 opaque[16];
+};
+struct peer_maps {
+    peer_map at[PEER_MAX_MAPS];
+};
+#define PEER_MAPS(...)
+#define PEER_MAPS_KERNEL(threads)                                       \
+    extern "C" __global__ void __launch_bounds__(threads, 1)            \
+        peer(const u32 *__restrict__ in, u32 *out, u32 n_in, u32 n_out, \
+             const __grid_constant__ peer_maps maps)
 #define PEER_EACH(body)                                \
     PEER_KERNEL                                        \
     {                                                  \
@@ -54,6 +77,7 @@ FN u64 double_bits(double f)
 #else
 
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #define FN   static inline __attribute__((unused))
@@ -65,9 +89,27 @@ FN u64 double_bits(double f)
 #define PEER_REFERENCE                                                                  \
     void PEER_CAT(peer_host_, PEER_NAME)(const u32 *in, u32 *out, u32 n_in, u32 n_out); \
     void PEER_CAT(peer_host_, PEER_NAME)(const u32 *in, u32 *out, u32 n_in, u32 n_out)
-#define PEER(grid_, block_, n_in_, n_out_, input_)              \
-    extern const peer_config PEER_CAT(peer_config_, PEER_NAME); \
-    const peer_config PEER_CAT(peer_config_, PEER_NAME) = {grid_, block_, n_in_, n_out_, input_};
+#define PEER(grid_, block_, n_in_, n_out_, input_)                                               \
+    extern const peer_config PEER_CAT(peer_config_, PEER_NAME);                                  \
+    const peer_config PEER_CAT(peer_config_, PEER_NAME) = {grid_, block_, n_in_, n_out_, input_, \
+                                                           512,   0,      NULL,  0};
+/* Tensor maps over in[] and out[]: rows of peer_map; PEER_SM90A_MAPS names them. */
+typedef struct peer_map {
+    u32 is_out, offset, type, rank; /* offset: bytes; type: ptxexec_tm_type */
+    u64 dims[5], strides[4];
+    u32 box[5], swizzle, fill;
+} peer_map;
+#define PEER_MAPS(...) static const peer_map peer_map_rows[] = {__VA_ARGS__};
+#define PEER_SM90A_MAPS(grid_, block_, n_in_, n_out_, input_, dynamic_) \
+    extern const peer_config PEER_CAT(peer_config_, PEER_NAME);         \
+    const peer_config PEER_CAT(peer_config_, PEER_NAME) = {             \
+        grid_,  block_,        n_in_,                                   \
+        n_out_, input_,        dynamic_,                                \
+        1,      peer_map_rows, sizeof peer_map_rows / sizeof peer_map_rows[0]};
+#define PEER_SM90A(grid_, block_, n_in_, n_out_, input_, dynamic_) \
+    extern const peer_config PEER_CAT(peer_config_, PEER_NAME);    \
+    const peer_config PEER_CAT(peer_config_, PEER_NAME) = {        \
+        grid_, block_, n_in_, n_out_, input_, dynamic_, 1, NULL, 0};
 #define PEER_EACH(body)                  \
     PEER_REFERENCE                       \
     {                                    \
@@ -80,6 +122,10 @@ FN u64 double_bits(double f)
 typedef struct peer_config {
     u32 grid, block, n_in, n_out;
     peer_input input;
+    u32 dynamic_shared;
+    u32 is_sm90a; /* else it runs as sm_80 and, one in three, as sm_90 */
+    const struct peer_map *maps;
+    u32 n_maps;
 } peer_config;
 
 FN float as_float(u32 x)

@@ -3,7 +3,9 @@
  * compiled for the host.
  *
  *     peer_run SOURCE_DIR CACHE_DIR [NAME...]
+ * Programs include files of SOURCE_DIR and of the folder above.
  * Exit: 0 all equal, 1 not, 77 no nvcc (PTXGEN_NVCC, else PATH). */
+#include <dirent.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -37,8 +39,17 @@ static const peer peers[] = {
 
 enum { N_PEERS = sizeof peers / sizeof peers[0], N_JOBS = 2 };
 
-/* sm_90 code differs where the compiler knows more instructions; a third of the programs tells. */
-static const char *const archs[] = {"sm_80", "sm_90"};
+/* sm_90 code differs where the compiler knows more instructions; a third of the programs tells.
+ * Programs of sm_90a are of that alone. */
+static const char *arch_of(uint32_t k)
+{
+    return peers[k / 2].config->is_sm90a != 0 ? "sm_90a" : k % 2 == 0 ? "sm_80" : "sm_90";
+}
+
+static bool is_left_out(uint32_t k)
+{
+    return k % 2 == 1 && (k / 2 % 3 != 0 || peers[k / 2].config->is_sm90a != 0);
+}
 
 /* ---- nvcc
  * ------------------------------------------------------------------------------------------ */
@@ -72,13 +83,38 @@ static bool is_newer(const char *a, const char *b)
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_mtime > y.st_mtime;
 }
 
-static pid_t start_nvcc(const char *nvcc, const char *arch, const char *source, const char *out)
+/* Headers of the folder, and of the one above. */
+static bool is_newer_than_headers(const char *a, const char *source_dir)
+{
+    bool is_ok = true;
+    for (uint32_t k = 0; k < 2; k++) {
+        char path[8192];
+        (void)snprintf(path, sizeof path, "%s%s", source_dir, k == 0 ? "" : "/..");
+        DIR *dir = opendir(path);
+        for (struct dirent *e = dir != NULL ? readdir(dir) : NULL; e != NULL; e = readdir(dir)) {
+            const char *dot = strrchr(e->d_name, '.');
+            bool is_header = dot != NULL && (strcmp(dot, ".h") == 0 || strcmp(dot, ".cuh") == 0);
+            char file[8192 + 512];
+            (void)snprintf(file, sizeof file, "%s/%s", path, e->d_name);
+            is_ok = is_ok && (!is_header || is_newer(a, file));
+        }
+        if (dir != NULL) {
+            (void)closedir(dir);
+        }
+    }
+    return is_ok;
+}
+
+static pid_t start_nvcc(const char *nvcc, const char *arch, const char *source_dir,
+                        const char *source, const char *out)
 {
     pid_t child = fork();
     if (child == 0) {
         char option[32];
+        char include[4096 + 16];
         (void)snprintf(option, sizeof option, "-arch=%s", arch);
-        execlp(nvcc, nvcc, "-ptx", option, "-O3", "-fmad=false", "-w", "-o", out, source,
+        (void)snprintf(include, sizeof include, "-I%s/..", source_dir);
+        execlp(nvcc, nvcc, "-ptx", option, "-O3", "-fmad=false", "-w", include, "-o", out, source,
                (char *)NULL);
         _exit(127);
     }
@@ -125,21 +161,19 @@ static void compile_all(const char *nvcc, const char *source_dir, const char *ca
     static compile running[N_JOBS];
     for (uint32_t k = 0; k < N_PEERS * 2; k++) {
         char source[4096];
-        char header[4096];
-        const char *arch = archs[k % 2];
-        if (k % 2 == 1 && k / 2 % 3 != 0) {
+        const char *arch = arch_of(k);
+        if (is_left_out(k)) {
             continue;
         }
         compile *c = free_slot(running);
         (void)snprintf(source, sizeof source, "%s/%s.cu", source_dir, peers[k / 2].name);
-        (void)snprintf(header, sizeof header, "%s/peer.h", source_dir);
         (void)snprintf(c->out, sizeof c->out, "%s/%s.%s.ptx", cache_dir, peers[k / 2].name, arch);
         (void)snprintf(c->part, sizeof c->part, "%s.part", c->out);
-        if (is_newer(c->out, source) && is_newer(c->out, header)) {
+        if (is_newer(c->out, source) && is_newer_than_headers(c->out, source_dir)) {
             continue;
         }
         (void)unlink(c->out);
-        pid_t child = start_nvcc(nvcc, arch, source, c->part);
+        pid_t child = start_nvcc(nvcc, arch, source_dir, source, c->part);
         c->child = child > 0 ? child : 0;
     }
     for (uint32_t i = 0; i < N_JOBS; i++) {
@@ -165,6 +199,13 @@ static char *read_file(const char *path, size_t *out_size)
 /* ---- running
  * ------------------------------------------------------------------------------------------ */
 
+/* -3 to 4 */
+static u32 small_half_bits(u32 x)
+{
+    static const u32 bits[] = {0xC200, 0xC000, 0xBC00, 0, 0x3C00, 0x4000, 0x4200, 0x4400};
+    return bits[x % 8];
+}
+
 static void fill(const peer_config *c, u32 *in)
 {
     u64 s = 88172645463325252ull;
@@ -174,7 +215,11 @@ static void fill(const peer_config *c, u32 *in)
         s ^= s << 17;
         u32 x = (u32)(s >> 24);
         float f = (float)(s32)x * (1.0f / 268435456.0f) + (x & 1023) * 0.001f;
-        in[i] = c->input == PEER_BITS ? x : c->input == PEER_SMALL ? x % 1000 + 1 : float_bits(f);
+        in[i] = c->input == PEER_BITS           ? x
+                : c->input == PEER_SMALL        ? x % 1000 + 1
+                : c->input == PEER_SMALL_FLOATS ? float_bits((float)(s32)(x % 8) - 3.0f)
+                : c->input == PEER_SMALL_HALVES ? small_half_bits(x) | small_half_bits(x >> 8) << 16
+                                                : float_bits(f);
     }
 }
 
@@ -201,6 +246,40 @@ static bool show_faults(ptxexec_report *r)
     return false;
 }
 
+typedef struct params {
+    uint64_t in, out;
+    u32 n_in, n_out;
+    _Alignas(64) unsigned char maps[PEER_MAX_MAPS][128];
+} params;
+
+static bool encode_maps(const peer_config *c, params *p)
+{
+    for (u32 k = 0; k < c->n_maps; k++) {
+        const peer_map *m = &c->maps[k];
+        ptxexec_tensormap t = {.struct_size = sizeof t,
+                               .target = 90,
+                               .type = m->type,
+                               .rank = m->rank,
+                               .swizzle = m->swizzle,
+                               .oob_fill = m->fill,
+                               .elem_strides = {1, 1, 1, 1, 1},
+                               .address = (m->is_out != 0 ? p->out : p->in) + m->offset};
+        for (u32 d = 0; d < 5; d++) {
+            t.box[d] = m->box[d];
+            t.dims[d] = m->dims[d];
+            t.strides[d % 4] = m->strides[d % 4];
+        }
+        ptxexec_tensormap_fault fault;
+        if (ptxexec_tensormap_check(&t, &fault, 1, NULL) > 0) {
+            fprintf(stderr, "  map %u: %s\n", k, fault.message);
+        }
+        if (ptxexec_tensormap_encode(&t, p->maps[k]) != PTXEXEC_OK) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool run_once(const run *x)
 {
     const peer_config *c = x->c;
@@ -213,16 +292,15 @@ static bool run_once(const run *x)
         ptxexec_device_alloc(d, c->n_in * 4, PTXEXEC_FILL_POISON, "in", &a) == PTXEXEC_OK &&
         ptxexec_device_alloc(d, c->n_out * 4, PTXEXEC_FILL_ZERO, "out", &b) == PTXEXEC_OK &&
         ptxexec_device_write(d, a, x->in, c->n_in * 4) == PTXEXEC_OK;
-    struct {
-        uint64_t in, out;
-        u32 n_in, n_out;
-    } params = {a, b, c->n_in, c->n_out};
+    params p = {.in = a, .out = b, .n_in = c->n_in, .n_out = c->n_out};
+    is_ok = is_ok && encode_maps(c, &p);
     ptxexec_launch_options o = {.struct_size = sizeof o,
                                 .grid = {c->grid, 1, 1},
                                 .block = {c->block, 1, 1},
-                                .dynamic_shared = 512,
-                                .params = &params,
-                                .params_size = sizeof params,
+                                .dynamic_shared = c->dynamic_shared,
+                                .params = &p,
+                                .params_size =
+                                    c->n_maps > 0 ? sizeof p : offsetof(params, n_out) + 4,
                                 .seed = x->seed,
                                 .max_steps = 20000000,
                                 .host_threads = x->threads,
@@ -260,9 +338,10 @@ static bool run_module(const peer *p, ptxexec_module *m)
         fill(c, in);
         p->host(in, want, c->n_in, c->n_out);
     }
-    for (uint32_t k = 0; k < 4 && is_ok; k++) {
+    uint32_t n_seeds = getenv("PTXGEN_TEST_LONG") != NULL ? 16 : 4;
+    for (uint32_t k = 0; k < n_seeds && is_ok; k++) {
         run x = {.m = m, .c = c, .in = in, .out = out, .seed = k, .threads = k == 3 ? 2 : 1};
-        x.races = k == 1 || k == 2 ? PTXEXEC_RACES_PRACTICE : PTXEXEC_RACES_OFF;
+        x.races = k % 4 == 1 || k % 4 == 2 ? PTXEXEC_RACES_PRACTICE : PTXEXEC_RACES_OFF;
         is_ok = run_once(&x) && compare(p, out, want);
     }
     free(in);
@@ -323,10 +402,10 @@ int main(int argc, char **argv)
     uint32_t n_failed = 0;
     for (uint32_t k = 0; k < N_PEERS * 2; k++) {
         char path[4096];
-        if ((k % 2 == 1 && k / 2 % 3 != 0) || !is_wanted(peers[k / 2].name, argc, argv)) {
+        if (is_left_out(k) || !is_wanted(peers[k / 2].name, argc, argv)) {
             continue;
         }
-        (void)snprintf(path, sizeof path, "%s/%s.%s.ptx", cache, peers[k / 2].name, archs[k % 2]);
+        (void)snprintf(path, sizeof path, "%s/%s.%s.ptx", cache, peers[k / 2].name, arch_of(k));
         if (run_peer(&peers[k / 2], path)) {
             n_passed++;
         } else {
