@@ -46,9 +46,10 @@ LOWER(COPY)
     pg_convert_plan plan;
     const pg_type to = pg_val_type(c->k, i->out[0]);
     const pg_lw_layout *l = pg_lw_layout_of(c, i, to);
-    pg_layout_error error = l == NULL ? PG_LAYOUT_NO_ENC
-                                      : pg_convert_of_types(c->types, pg_val_type(c->k, i->in[0]),
-                                                            to, c->n_warps, c->target->sm, &plan);
+    pg_layout_error error =
+        l == NULL ? PG_LAYOUT_NO_ENC
+                  : pg_convert_of_types(c->types, pg_val_type(c->k, i->in[0]), to, c->n_warps,
+                                        pg_convert_flags(c->target->sm), &plan);
     if (error != PG_LAYOUT_OK || plan.kind == PG_CONVERT_SHARED) {
         if (!pg_lw_failed(c)) {
             pg_diag_add(c->diags, PG_D_LOWER_COPY, i->loc);

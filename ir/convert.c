@@ -96,6 +96,7 @@ typedef struct search {
     bool may_use_matrix[2];
     uint32_t flags, elem_bits;
     bool has_plan;
+    uint32_t n_passed_over; /* since a cheaper one was found */
     pg_convert_plan *plan;
 } search;
 
@@ -110,7 +111,10 @@ static void consider(search *s, const pg_layout *mem)
         }
     }
     uint32_t cost = pg_bank_move_cost(&moves[0]) + pg_bank_move_cost(&moves[1]);
-    if (!s->has_plan || cost < s->plan->cost) {
+    const bool is_better = !s->has_plan || cost < s->plan->cost;
+    const bool is_equal = !is_better && cost == s->plan->cost;
+    if (is_better || (is_equal && s->n_passed_over < s->flags / PG_CONVERT_TIE)) {
+        s->n_passed_over = is_better ? 0 : s->n_passed_over + 1;
         s->has_plan = true;
         s->plan->mem = *mem;
         s->plan->store = moves[0];

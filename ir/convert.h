@@ -26,7 +26,8 @@ enum { /* what the target has, and what is not wanted */
        PG_CONVERT_LDMATRIX = 1,
        PG_CONVERT_STMATRIX = 2,
        PG_CONVERT_HAS_MOVMATRIX = 4,
-       PG_CONVERT_NO_SHUFFLE = 8
+       PG_CONVERT_NO_SHUFFLE = 8,
+       PG_CONVERT_TIE = 16 /* times n: pass over n of the memory layouts that cost the same */
 };
 
 /* A shuffle moves 32 bits: 2^n_pack_log2 elements, those of the register bits listed. Register
@@ -95,7 +96,7 @@ pg_layout_error pg_convert_plan_make(const pg_layout *from, const pg_layout *to,
  * tile. Elements below 8 bits go as bytes, pointers as 64 bits. */
 uint32_t pg_convert_flags(uint32_t sm);
 pg_layout_error pg_convert_of_types(const pg_types *t, pg_type from, pg_type to, uint32_t n_warps,
-                                    uint32_t sm, pg_convert_plan *out);
+                                    uint32_t flags, pg_convert_plan *out);
 /* An encoding of buffers of this shape with a memory layout: kind smem where one says the same. */
 pg_layout_error pg_enc_of_memory(pg_types *t, const pg_layout *mem, uint32_t elem_bits,
                                  pg_enc *out);

@@ -12,16 +12,15 @@ uint32_t pg_convert_flags(uint32_t sm)
 }
 
 pg_layout_error pg_convert_of_types(const pg_types *t, pg_type from, pg_type to, uint32_t n_warps,
-                                    uint32_t sm, pg_convert_plan *out)
+                                    uint32_t flags, pg_convert_plan *out)
 {
     pg_layout a, b;
     const pg_type_info *info = pg_type_get(t, from);
     uint32_t bits = info->is_ptr ? 64 : pg_elem_infos[info->elem].bits;
     pg_layout_error error = pg_layout_of_tile(t, from, n_warps, &a);
     error = error != PG_LAYOUT_OK ? error : pg_layout_of_tile(t, to, n_warps, &b);
-    return error != PG_LAYOUT_OK
-               ? error
-               : pg_convert_plan_make(&a, &b, bits < 8 ? 8 : bits, pg_convert_flags(sm), out);
+    return error != PG_LAYOUT_OK ? error
+                                 : pg_convert_plan_make(&a, &b, bits < 8 ? 8 : bits, flags, out);
 }
 
 /* ---- the encoding of a memory layout --------------------------------------------------------- */

@@ -347,8 +347,8 @@ static void check_copy_places(pg_verifier *v, const shapes *s)
 {
     pg_convert_plan plan;
     if ((v->props & SYNCED) != 0 && s->in->enc.id != 0 && s->out->enc.id != 0 &&
-        pg_convert_of_types(v->types, s->in_type, s->out_type, pg_inst_warps(s->i), v->m->sm,
-                            &plan) == PG_LAYOUT_OK &&
+        pg_convert_of_types(v->types, s->in_type, s->out_type, pg_inst_warps(s->i),
+                            pg_convert_flags(v->m->sm), &plan) == PG_LAYOUT_OK &&
         plan.kind == PG_CONVERT_SHARED) {
         pg_verify_error(v, PG_D_NOT_SYNCED, s->i->loc, pg_verify_op_text(s->i));
     }

@@ -144,14 +144,29 @@ static void report_two(pg_layouts *l, const pg_inst *at, pg_val v, pg_enc a, pg_
     l->n_errors++;
 }
 
+/* The first encoding that v is wanted in; only those that lead to the result `res` of a reduction,
+ * if there is one. Id 0: none. */
+static pg_enc wanted(pg_layouts *l, pg_val v, const pg_inst *reduce, pg_enc res)
+{
+    pg_enc found = {0};
+    uint32_t n = 0;
+    for (const pg_demand *d = first_demand(l, v); d; d = next_demand(l, d)) {
+        const bool is_good = reduce == NULL || pg_layouts_reduces_to(l, reduce, d->enc, res);
+        n += is_good;
+        if (is_good && (n == 1 || pg_tie(l->env, n) + 1 == n)) {
+            found = d->enc;
+        }
+    }
+    return found;
+}
+
 /* One encoding for a value with a single definition in the text: author's, first wanted, default.
  */
 static pg_enc choose(pg_layouts *l, const pg_inst *at, pg_val v)
 {
     pg_enc e = pg_layouts_enc_of(l, v);
-    const pg_demand *d = first_demand(l, v);
-    if (e.id == 0 && d) {
-        e = d->enc;
+    if (e.id == 0) {
+        e = wanted(l, v, NULL, e);
     }
     if (e.id == 0) {
         e = anchor_of(l, v);
@@ -292,10 +307,8 @@ static void demand_reduced(pg_layouts *l, pg_inst *i, pg_enc res)
 {
     const pg_val v = i->in[0];
     pg_enc e = anchor_of(l, v);
-    for (const pg_demand *d = first_demand(l, v); d; d = next_demand(l, d)) {
-        if (e.id == 0 && pg_layouts_reduces_to(l, i, d->enc, res)) {
-            e = d->enc;
-        }
+    if (e.id == 0) {
+        e = wanted(l, v, i, res);
     }
     if (e.id == 0 || !pg_layouts_reduces_to(l, i, e, res)) {
         e = pg_layouts_peek_default(l, i, pg_val_type(l->k, v));
@@ -333,8 +346,10 @@ static void visit_store(pg_layouts *l, pg_inst *i)
         e = pg_layouts_is_tile(l, i->in[j]) ? pg_layouts_enc_of(l, i->in[j]) : e;
     }
     e = e.id != 0 ? e : anchor_of(l, i->in[value]);
+    const uint32_t shift = pg_tie(l->env, i->n_in);
     for (uint32_t j = 0; j < i->n_in && e.id == 0; j++) {
-        e = pg_layouts_is_tile(l, i->in[j]) ? anchor_of(l, i->in[j]) : e;
+        const pg_val x = i->in[(j + shift) % i->n_in];
+        e = pg_layouts_is_tile(l, x) ? anchor_of(l, x) : e;
     }
     if (i->op == PG_OP_STORE && pg_layouts_is_chosen(l, e)) {
         const pg_enc own = pg_layouts_pays(l, i, e);

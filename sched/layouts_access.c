@@ -428,8 +428,8 @@ static bool copy_cost(pg_layouts *l, const pg_inst *at, pg_type tile, pg_enc fro
     pg_convert_plan plan;
     const pg_type before = pg_type_with_enc(l->types, tile, from);
     const pg_type after = pg_type_with_enc(l->types, tile, to);
-    if (pg_convert_of_types(l->types, before, after, pg_inst_warps(at), l->k->module->sm, &plan) !=
-        PG_LAYOUT_OK) {
+    if (pg_convert_of_types(l->types, before, after, pg_inst_warps(at),
+                            pg_convert_flags(l->k->module->sm), &plan) != PG_LAYOUT_OK) {
         return false;
     }
     *out = plan.cost;

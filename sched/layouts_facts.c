@@ -117,9 +117,11 @@ static void learn_hint(pg_layouts *l, const pg_inst *i)
     if (i->n_out == 0 || !(flags & PG_F_ELEM || i->op == PG_OP_LOAD || i->op == PG_OP_ADDPTR)) {
         return;
     }
+    const uint32_t shift = pg_tie(l->env, i->n_in == 0 ? 1 : i->n_in);
     for (uint32_t j = 0; j < i->n_in; j++) {
-        const pg_enc e = hint_of(l, i->in[j]);
-        if (e.id != 0 && pg_layouts_is_tile(l, i->in[j])) {
+        const pg_val x = i->in[(j + shift) % i->n_in];
+        const pg_enc e = hint_of(l, x);
+        if (e.id != 0 && pg_layouts_is_tile(l, x)) {
             set_hint(l, i->out[0], e);
             return;
         }

@@ -38,14 +38,14 @@ static digits begin(pg_layout *l, const pg_type_info *t)
 
 /* How many of the warps go along the rows: least operand bytes per warp; a warp has at least one
  * fragment. The others go along the columns, and where these are used up hold replicas. */
-static uint32_t warps_of_rows(uint32_t rows, uint32_t cols, uint32_t n_warps)
+static uint32_t warps_of_rows(pg_pass_env *env, uint32_t rows, uint32_t cols, uint32_t n_warps)
 {
     uint32_t best = 1, fewest = UINT32_MAX;
     for (uint32_t m = 1; m <= n_warps && n_warps % m == 0 && rows / m >= ROWS; m *= 2) {
         const uint32_t most = cols / COLS;
         const uint32_t n = n_warps / m < most ? n_warps / m : most;
         const uint32_t part = rows / m + cols / n + (m * n < n_warps ? rows + cols : 0);
-        if (part <= fewest) {
+        if (part < fewest || (part == fewest && pg_tie(env, 2) == 0)) {
             fewest = part;
             best = m;
         }
@@ -53,13 +53,14 @@ static uint32_t warps_of_rows(uint32_t rows, uint32_t cols, uint32_t n_warps)
     return best;
 }
 
-static pg_layout_error accumulator(const pg_type_info *t, uint32_t n_warps, pg_layout *out)
+static pg_layout_error accumulator(pg_pass_env *env, const pg_type_info *t, uint32_t n_warps,
+                                   pg_layout *out)
 {
     if (t->rank != 2 || t->dims[0] < ROWS || t->dims[1] < COLS) {
         return PG_LAYOUT_SHAPE;
     }
     const uint32_t rows = (uint32_t)t->dims[0], cols = (uint32_t)t->dims[1];
-    const uint32_t m = warps_of_rows(rows, cols, n_warps);
+    const uint32_t m = warps_of_rows(env, rows, cols, n_warps);
     uint32_t n = 1;
     while ((n_warps / m) % (2 * n) == 0 && cols / (2 * n) >= COLS) {
         n *= 2;
@@ -190,7 +191,7 @@ pg_enc pg_layouts_accumulator(pg_layouts *l, const pg_inst *mma)
     const bool is_fma = pg_val_info(l->k, mma->in[0])->elem == PG_F32;
     const pg_type_info *t = pg_type_get(l->types, type);
     const pg_layout_error error =
-        is_fma ? accumulator_of_fma(t, n_warps, &layout) : accumulator(t, n_warps, &layout);
+        is_fma ? accumulator_of_fma(t, n_warps, &layout) : accumulator(l->env, t, n_warps, &layout);
     return pg_layouts_of_layout(l, mma, type, &layout, error);
 }
 

@@ -114,6 +114,17 @@ int64_t pg_pass_arg(const pg_pass_env *env, const char *name, int64_t if_absent)
     return if_absent;
 }
 
+uint32_t pg_tie(pg_pass_env *env, uint32_t n)
+{
+    if (env->options->shuffle == 0 || n < 2) {
+        return 0;
+    }
+    uint64_t x = env->ties += UINT64_C(0x9e3779b97f4a7c15); /* splitmix64 */
+    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+    return (uint32_t)((x ^ x >> 31) % n);
+}
+
 bool pg_pass_explains(const pg_pass_env *env, const char *topic)
 {
     pg_str rest = env->options->explain;
@@ -223,7 +234,12 @@ static uint32_t count_insts(const pg_module *m)
 
 static pg_status run_pass(manager *mg, const pass_entry *e, pg_change *change)
 {
-    pg_pass_env env = {mg->m, &mg->scratch, mg->m->diags, mg->opt, e->args};
+    pg_pass_env env = {.module = mg->m,
+                       .scratch = &mg->scratch,
+                       .diags = mg->m->diags,
+                       .options = mg->opt,
+                       .args = e->args,
+                       .ties = mg->opt->shuffle};
     *change = PG_UNCHANGED;
     for (pg_kernel *k = mg->m->kernels; k; k = k->next) {
         pg_arena_mark mark = pg_arena_mark_get(&mg->scratch);

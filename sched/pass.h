@@ -47,7 +47,8 @@ typedef struct pg_pass_env {
     pg_arena *scratch; /* released after the pass */
     pg_diags *diags;
     const pg_pass_options *options;
-    pg_str args; /* "option=1,other=2": what stood in [...] after the pass's name */
+    pg_str args;   /* "option=1,other=2": what stood in [...] after the pass's name */
+    uint64_t ties; /* state of pg_tie */
 } pg_pass_env;
 
 typedef struct pg_pass {
@@ -67,6 +68,9 @@ const pg_pass *pg_pass_find(pg_str name);
 
 /* Value of an option of the running pass, an integer; `if_absent` without it. */
 int64_t pg_pass_arg(const pg_pass_env *env, const char *name, int64_t if_absent);
+/* Which of n >= 1 equals a pass takes: the first, or with --shuffle one drawn by its seed. Every
+ * choice that is free goes through it, so that tests can try what no order of the text leads to. */
+uint32_t pg_tie(pg_pass_env *env, uint32_t n);
 /* True if --explain asks for this topic ("layouts") or for all, and somebody listens. */
 bool pg_pass_explains(const pg_pass_env *env, const char *topic);
 /* Hands text to the sink; nothing without one. */

@@ -93,7 +93,10 @@ static const char *find_loads(ahead *a)
         if (a->n_loads == MAX_LOADS) {
             return "more than 8 loads feed matrix operations";
         }
-        a->loads[a->n_loads++] = i;
+        /* Copies of one iteration are free to go in any order. */
+        const uint32_t at = a->n_loads - pg_tie(a->p->env, a->n_loads + 1);
+        a->loads[a->n_loads++] = a->loads[at];
+        a->loads[at] = i;
     }
     return a->n_loads == 0 ? "no load feeds a matrix operation" : NULL;
 }
@@ -198,7 +201,7 @@ static const char *why_not_size(const ahead *a)
 static const char *why_not_stages(ahead *a)
 {
     enum { SMEM, FRAGMENT, SUM };
-    pg_stages s = {.n = 3, .n_res = 3};
+    pg_stages s = {.n = 3, .n_res = 3, .tie = pg_tie(a->p->env, 4)};
     const uint32_t delay = a->n_stages - 1;
     s.at[0] = (pg_stage){.writes = 1 << SMEM, .is_async = true};
     s.at[1] = (pg_stage){.reads = 1 << SMEM, .writes = 1 << FRAGMENT, .delay = delay};

@@ -254,13 +254,19 @@ static bool find_barriers(const maker *m, uint32_t *out)
 {
     cost best = {0};
     bool is_found = false;
+    uint32_t tie = 0;
     for (uint32_t set = 0; set < 1u << m->plan->n; set++) {
         cost c;
-        if (cost_of(m, set, &c) && (!is_found || is_less(c, best))) {
-            best = c;
-            *out = set;
-            is_found = true;
+        if (!cost_of(m, set, &c) || (is_found && is_less(best, c))) {
+            continue;
         }
+        const bool is_better = !is_found || is_less(c, best);
+        if (is_better || tie < m->s->tie) {
+            *out = set;
+            tie = is_better ? 0 : tie + 1;
+        }
+        best = c;
+        is_found = true;
     }
     return is_found;
 }

@@ -34,6 +34,8 @@ typedef struct pg_stages {
     uint32_t n, n_res;
     pg_stage at[PG_STAGES_MAX]; /* in program order */
     pg_stage_res res[PG_STAGES_MAX_RES];
+    uint32_t
+        tie; /* so many of the equally good sets of barriers are passed over, as far as there are */
 } pg_stages;
 
 typedef enum pg_stages_error {

@@ -14,12 +14,18 @@
 #include "ir/convert.h"
 #include "sched/sync.h"
 
+/* `tie`: of the layouts of memory that cost the same. */
+static bool plan_of(const pg_sync *s, const pg_inst *i, uint32_t tie, pg_convert_plan *plan)
+{
+    const pg_type from = pg_val_type(s->k, i->in[0]), to = pg_val_type(s->k, i->out[0]);
+    const uint32_t flags = pg_convert_flags(s->k->module->sm) | tie * PG_CONVERT_TIE;
+    return pg_convert_of_types(s->types, from, to, pg_inst_warps(i), flags, plan) == PG_LAYOUT_OK &&
+           plan->kind == PG_CONVERT_SHARED;
+}
+
 static bool needs_memory(const pg_sync *s, const pg_inst *i, pg_convert_plan *plan)
 {
-    return i != NULL && i->op == PG_OP_COPY &&
-           pg_convert_of_types(s->types, pg_val_type(s->k, i->in[0]), pg_val_type(s->k, i->out[0]),
-                               pg_inst_warps(i), s->k->module->sm, plan) == PG_LAYOUT_OK &&
-           plan->kind == PG_CONVERT_SHARED;
+    return i != NULL && i->op == PG_OP_COPY && plan_of(s, i, 0, plan);
 }
 
 static bool takes(const pg_inst *i, pg_val v)
@@ -120,7 +126,7 @@ static pg_status expand(pg_sync *s, pg_inst *copy, pg_inst *end)
     pg_convert_plan plan;
     pg_enc enc;
     const pg_type none = {0}, type = pg_val_type(s->k, copy->in[0]);
-    if (!needs_memory(s, copy, &plan)) {
+    if (!plan_of(s, copy, pg_tie(s->env, 4), &plan)) {
         return PG_OK;
     }
     const pg_layout_error error = pg_enc_of_memory(s->types, &plan.mem, plan.elem_bits, &enc);

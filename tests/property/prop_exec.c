@@ -146,7 +146,9 @@ static verdict check_ptx(uint64_t seed, ptxgen_str ptx, const pg_data *want, pg_
     return v;
 }
 
-static verdict check_seed(uint64_t seed, ptxgen_str ir, pg_data *want, pg_data *got)
+/* `shuffle`: seed of ties; 0: as they come. */
+static verdict check_seed(uint64_t seed, ptxgen_str ir, uint64_t shuffle, pg_data *want,
+                          pg_data *got)
 {
     ptxgen_ctx *ctx = NULL;
     ptxgen_result *r = NULL;
@@ -156,7 +158,8 @@ static verdict check_seed(uint64_t seed, ptxgen_str ir, pg_data *want, pg_data *
     }
     pg_data_fill(want, seed);
     pg_data_fill(got, seed);
-    const ptxgen_status st = ptxgen_compile(ctx, ir, NULL, &r);
+    const ptxgen_options options = {.struct_size = sizeof options, .shuffle = shuffle};
+    const ptxgen_status st = ptxgen_compile(ctx, ir, &options, &r);
     const ptxgen_diag d = ptxgen_result_diag(r, 0);
     if (st == PTXGEN_E_UNSUPPORTED && (d.number == 2020 || d.number == 2021)) {
         v = SKIPPED;
@@ -183,7 +186,8 @@ int main(int argc, char **argv)
     for (uint64_t seed = first; seed < first + n; seed++) {
         pg_strbuf_clear(&text);
         pg_gen_program(&text, &(pg_gen_options){seed, 20 + (uint32_t)(seed % 60), true});
-        tally[check_seed(seed, (ptxgen_str){text.ptr, text.len}, &want, &got)]++;
+        tally[check_seed(seed, (ptxgen_str){text.ptr, text.len}, 0, &want, &got)]++;
+        tally[check_seed(seed, (ptxgen_str){text.ptr, text.len}, seed, &want, &got)]++;
     }
     pg_strbuf_fini(&text);
     pg_data_free(&want);

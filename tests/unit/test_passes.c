@@ -166,6 +166,28 @@ Test(passes, options_reach_the_pass)
     cr_assert_eq(pg_pass_arg(&env, "b", 7), 7);
 }
 
+Test(passes, ties_are_the_first_or_drawn)
+{
+    pg_pass_options opt = {0};
+    pg_pass_env env = {.options = &opt, .ties = 0};
+    for (uint32_t i = 0; i < 20; i++) {
+        cr_assert_eq(pg_tie(&env, 1 + i % 5), 0); /* without a seed */
+    }
+    for (opt.shuffle = 1; opt.shuffle < 20; opt.shuffle++) {
+        pg_pass_env same = {.options = &opt, .ties = opt.shuffle};
+        uint32_t seen = 0;
+        env.ties = opt.shuffle;
+        for (uint32_t i = 0; i < 100; i++) {
+            const uint32_t x = pg_tie(&env, 5), y = pg_tie(&same, 5);
+            cr_assert_eq(x, y);
+            cr_assert_lt(x, 5);
+            seen |= 1u << x;
+        }
+        cr_assert_eq(seen, 31);
+        cr_assert_eq(pg_tie(&env, 1), 0);
+    }
+}
+
 Test(passes, unknown_names_in_options)
 {
     fixture f;
