@@ -1,6 +1,7 @@
 /* `ptxgen exec`: any PTX text on the CPU. */
 #include <string.h>
 
+#include "tools/run/report_json.h"
 #include "tools/run/spec.h"
 
 #include "cli.h"
@@ -43,6 +44,21 @@ static run_exit parse_specs(cli *c, run_specs *out)
     return run_specs_parse(&c->msgs, &c->arena, texts, n, out);
 }
 
+/* Runs it, and says as JSON what it did where that was asked for, also of PTX that is refused. */
+static run_exit launch(cli *c, run_launch *l)
+{
+    run_json json;
+    if (c->values[CLI_OPT_JSON] == NULL) {
+        return run_launch_all(&c->msgs, &c->arena, l);
+    }
+    run_json_init(&json);
+    l->json = &json;
+    run_exit status = run_launch_all(&c->msgs, &c->arena, l);
+    status = run_json_write(&c->msgs, &json, l->file, status);
+    run_json_fini(&json);
+    return status;
+}
+
 run_exit cli_exec(cli *c)
 {
     run_specs specs = {.params = NULL};
@@ -75,6 +91,6 @@ run_exit cli_exec(cli *c)
                                           : RUN_RACES_PRACTICE;
     l.has_stats = c->values[CLI_OPT_STATS] != NULL;
     l.max_steps = c->numbers[CLI_OPT_MAX_STEPS];
-    status = run_launch_all(&c->msgs, &c->arena, &l);
+    status = launch(c, &l);
     return status == RUN_OK ? run_specs_write(&c->msgs, &c->arena, &specs) : status;
 }

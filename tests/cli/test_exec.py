@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """`ptxgen exec`: argument forms, arrays, faults and their exit statuses."""
+import json
 import re
 import struct
 
@@ -283,8 +284,83 @@ def statistics(c):
     assert "CTAs 2" in r.err and "ld.global.f32" in r.err and r.out == ""
 
 
+# Each thread writes its word and reads that of a thread of the other warp; PRINT says hello.
+UNORDERED = """.version 7.0
+.target sm_80
+.address_size 64
+.shared .align 4 .b8 sm[1024];
+.visible .entry k(.param .u64 out)
+{
+\t.reg .b32 %r<8>;
+\t.reg .b64 %rd<4>;
+\tld.param.u64 %rd1, [out];
+\tmov.u32 %r1, %tid.x;
+\tshl.b32 %r2, %r1, 2;
+\tmov.u32 %r3, sm;
+\tadd.u32 %r4, %r3, %r2;
+\tst.shared.u32 [%r4], %r1;
+\tBARRIER
+\txor.b32 %r5, %r4, 128;
+\tld.shared.u32 %r6, [%r5];
+\tmul.wide.u32 %rd2, %r1, 4;
+\tadd.u64 %rd3, %rd1, %rd2;
+\tst.global.u32 [%rd3], %r6;
+\tret;
+}
+"""
+
+
+def a_race_shows_both_windows(c):
+    """Two lines of PTX on both sides of each access, and what is missing."""
+    c.write("k.ptx", UNORDERED.replace("BARRIER", "bar.warp.sync -1;"))
+    r = c.run("exec", "k.ptx", "--grid=1", "--block=64", "--arg=out:w.npy:u32:64", "--races", want=4)
+    windows = re.findall(r"(?m)^([> ]) +(\d+) \| \t?(.*)$", r.err)
+    marked = sorted((int(n), text) for mark, n, text in windows if mark == ">")
+    assert marked == [(14, "st.shared.u32 [%r4], %r1;"), (17, "ld.shared.u32 %r6, [%r5];")], r.err
+    assert sorted(int(n) for _, n, _ in windows) == [12, 13, 14, 15, 15, 16, 16, 17, 18, 19], r.err
+    assert "a bar.sync of both warps between them would order them" in r.err, r.err
+
+
+def reports_as_json(c):
+    args = ["exec", "k.ptx", "--grid=1", "--block=64", "--arg=out:w.npy:u32:64", "--races", "--json"]
+    c.write("k.ptx", UNORDERED.replace("BARRIER", ""))
+    r = c.run(*args, want=4)
+    report = json.loads(r.out)
+    assert (report["schema"], report["exit"], report["messages"]) == (1, 4, [])
+    launch = report["launches"][0]
+    assert (launch["entry"], launch["seed"], launch["status"]) == ("k", 0, "fault")
+    fault = launch["faults"][0]
+    assert fault["kind"] == "race" and fault["message"].endswith(": " + fault["missing"]) and "bar.sync" in fault["missing"]
+    sides = {fault[side]["line"]: fault[side] for side in ("at", "other")}
+    assert {n: s["text"] for n, s in sides.items()} == {14: "st.shared.u32 [%r4], %r1;", 17: "ld.shared.u32 %r6, [%r5];"}
+    assert {s["warp"] for s in sides.values()} == {0, 1} and all(s["thread"][0] == s["warp"] * 32 + s["lane"] for s in sides.values())
+    assert fault["size"] == 4 and int(fault["address"], 16) > 0
+    assert c.run(*args, want=4).out == r.out
+    c.write("k.ptx", UNORDERED.replace("BARRIER", "bar.sync 0;"))
+    report = json.loads(c.run(*args, "--seeds=2", "--stats", want=0).out)
+    assert [launch["seed"] for launch in report["launches"]] == [0, 1] and report["exit"] == 0
+    stats = report["launches"][0]["stats"]
+    assert stats["warps"] == 2 and stats["lane_instructions"] == 32 * stats["warp_instructions"]
+    assert sum(o["warp_instructions"] for o in stats["opcodes"]) == stats["warp_instructions"]
+    assert [(x["line"], x["shared"]["accesses"], x["global"]["sectors"]) for x in stats["lines"]] == [(14, 2, 0), (17, 2, 0), (20, 0, 8)]
+
+
+def refusals_as_json(c):
+    """PTX that is not read, and a launch that does not fit."""
+    common = ["exec", "k.ptx", "--grid=1", "--arg=out:w.npy:u32:64", "--json"]
+    c.write("k.ptx", UNORDERED.replace("BARRIER", "frobnicate.u32 %r5;"))
+    report = json.loads(c.run(*common, "--block=64", want=1).out)
+    assert report["exit"] == 1 and report["launches"] == []
+    message = report["messages"][0]
+    assert (message["severity"], message["line"], message["column"]) == ("error", 15, 2) and message["number"] > 3000 and message["help"]
+    c.write("k.ptx", UNORDERED.replace("BARRIER", "").replace("{", ".reqntid 32\n{", 1))
+    report = json.loads(c.run(*common, "--block=64", want=1).out)
+    assert report["launches"][0]["status"] == "refused" and report["launches"][0]["messages"][0]["number"] == 5003
+
+
 if __name__ == "__main__":
     harness.main([
         scaled, array_forms, values_of_every_type, wrong_arguments, tensor_maps, wrong_ptx_is_1, faults_are_4,
         seeds_must_agree, races_are_4, what_comes_later_is_3, statistics,
+        a_race_shows_both_windows, reports_as_json, refusals_as_json,
     ])

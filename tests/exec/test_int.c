@@ -111,6 +111,7 @@ Test(exec_int, logic_and_shifts)
         {'r', "or.b32 %r3, %r0, 0x0F;", 0xF0, 0, 0, 0xFF},
         {'d', "xor.b64 %rd3, %rd0, %rd1;", M1L, 0xFF, 0, M1L - 0xFF},
         {'r', "not.b32 %r3, %r0;", 0, 0, 0, M1},
+        {'p', "mov.pred %p3, %is_explicit_cluster;", 0, 0, 0, 0},
         {'p', "and.pred %p3, %p0, %p1;", 1, 0, 0, 0},
         {'p', "xor.pred %p3, %p0, %p1;", 1, 0, 0, 1},
         {'p', "not.pred %p3, %p0;", 1, 0, 0, 0},

@@ -45,6 +45,14 @@ Test(exec_load, errors_have_a_place)
     cr_expect_eq(d.line, 1);
     d = first_diag(EXEC_KERNEL("add.u32 %r2, %rd1, 1;\n"), PTXEXEC_E_INVALID);
     cr_expect_eq(d.line, 13);
+    d = first_diag(EXEC_KERNEL("cvt.s64.s32 %r2, %r1;\n"), PTXEXEC_E_INVALID);
+    cr_expect(strstr(d.message, "narrower") != NULL, "%s", d.message);
+    d = first_diag(EXEC_KERNEL("cvt.u32.u64 %r2, %r1;\n"), PTXEXEC_E_INVALID);
+    cr_expect(strstr(d.message, "narrower") != NULL, "%s", d.message);
+    d = first_diag(EXEC_KERNEL("mov.pred %p1, out;\n"), PTXEXEC_E_INVALID);
+    cr_expect(strstr(d.message, "predicate") != NULL, "%s", d.message);
+    d = first_diag(EXEC_KERNEL("cvt.u32.u32 %r2, %p1;\n"), PTXEXEC_E_INVALID);
+    cr_expect(strstr(d.message, "narrower") != NULL, "%s", d.message);
 }
 
 static const char two_entries[] =

@@ -248,8 +248,8 @@ static uint64_t immediate(const pg_ptx_opnd *o, uint32_t bits)
 
 static pe_opnd symbol_value(pe_dec *d, uint32_t sym_id, int64_t offset, uint32_t bits)
 {
-    if (sym_id >= d->m->ptx->syms.n) {
-        pe_invalid(d, "a name is not declared");
+    if (sym_id >= d->m->ptx->syms.n || bits == 1) {
+        pe_invalid(d, bits == 1 ? "an address is no predicate" : "a name is not declared");
         return PE_NONE;
     }
     const pg_ptx_sym *sym = &d->m->ptx->syms.at[sym_id];
@@ -284,6 +284,16 @@ static pe_opnd symbol_value(pe_dec *d, uint32_t sym_id, int64_t offset, uint32_t
     return row;
 }
 
+static void nonzero(pe_warp *w, const pe_inst *i, uint32_t mask)
+{
+    const uint32_t *a = pe_src32(w, i->a);
+    uint32_t p = 0;
+    for (uint32_t l = 0; l < PE_LANES; l++) {
+        p |= a[l] != 0 ? 1u << l : 0;
+    }
+    pe_putp(w, i->d, p, mask, pe_poison32(w, i->a));
+}
+
 static pe_opnd sreg_value(pe_dec *d, const pg_ptx_opnd *o, uint32_t bits)
 {
     uint32_t own_bits = 32;
@@ -301,6 +311,13 @@ static pe_opnd sreg_value(pe_dec *d, const pg_ptx_opnd *o, uint32_t bits)
     i.d = pe_temp(d, bits == 64 ? 64 : 32);
     pe_opnd row = i.d;
     pe_emit_micro(d, i);
+    if (bits == 1) { /* %is_explicit_cluster is a predicate */
+        pe_inst p = {.fn = nonzero, .guard = PE_NONE, .src = d->i.src, .flags = PE_I_MICRO};
+        p.a = row;
+        p.d = pe_temp(d, 1);
+        row = p.d;
+        pe_emit_micro(d, p);
+    }
     return row;
 }
 

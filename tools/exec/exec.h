@@ -316,6 +316,7 @@ typedef struct pe_stats {
 typedef struct pe_fault {
     ptxexec_fault f;
     uint64_t cta;
+    size_t missing_at; /* where f.missing begins in f.message; 0: there is none */
     struct pe_fault *next;
 } pe_fault;
 

@@ -410,6 +410,10 @@ void pe_dec_cvt(pe_dec *d)
     uint32_t in_bits = src->kind == PG_PTX_O_REG ? pe_reg_bits(d, src) : pe_type_bits(p->from);
     uint32_t out_bits = pe_reg_bits(d, pe_arg(d, 0));
     out_bits = out_bits == 0 ? pe_type_bits(p->to) : out_bits;
+    if (in_bits < pe_type_bits(p->from) || out_bits < pe_type_bits(p->to)) {
+        pe_invalid(d, "a register is narrower than its type");
+        return;
+    }
     d->i.size = in_bits == 64 ? 8 : 4;
     d->i.n = out_bits == 64 ? 8 : out_bits == 16 ? 2 : 4;
     d->i.d = pe_out(d, 0, out_bits);

@@ -331,6 +331,7 @@ typedef struct ptxexec_fault {
     uint32_t size;    /* bytes of the access, else 0 */
     uint32_t has_other;
     ptxexec_access other; /* the other access of a race, where has_other */
+    const char *missing;  /* races: what would order the two, the end of `message`; else "" */
 } ptxexec_fault;
 
 typedef struct ptxexec_stats {

@@ -575,6 +575,7 @@ void pe_race_report(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t generi
     }
     pg_putf(&text, "warp %u, lane %u) are not ordered%s: ", at.warp, at.lane,
             other->is_unfenced ? " between the generic and the async proxy" : "");
+    size_t missing_at = text.len;
     put_advice(&text, w, other);
     uint32_t n = cta->n_faults;
     if (text.is_oom) {
@@ -589,5 +590,6 @@ void pe_race_report(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t generi
     if (cta->n_faults > n) {
         cta->worker->last_fault->f.has_other = 1;
         cta->worker->last_fault->f.other = at;
+        cta->worker->last_fault->missing_at = missing_at;
     }
 }

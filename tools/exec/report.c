@@ -212,8 +212,13 @@ size_t ptxexec_report_fault_count(const ptxexec_report *r)
 
 ptxexec_fault ptxexec_report_fault(const ptxexec_report *r, size_t index)
 {
-    return index < r->faults.n ? r->faults.at[index].f
-                               : (ptxexec_fault){.kind = PTXEXEC_F_NONE, .message = ""};
+    if (index >= r->faults.n) {
+        return (ptxexec_fault){.kind = PTXEXEC_F_NONE, .message = "", .missing = ""};
+    }
+    const pe_fault *f = &r->faults.at[index];
+    ptxexec_fault out = f->f;
+    out.missing = f->missing_at == 0 ? "" : out.message + f->missing_at;
+    return out;
 }
 
 const char *ptxexec_fault_kind_text(ptxexec_fault_kind kind)

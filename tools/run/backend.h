@@ -59,11 +59,10 @@ extern const run_backend run_backend_cuda;
 /* ---- faults.c: what happened at a line of the PTX ---------------------------------------------
  */
 
-/* A message at a line of the PTX. In PTX that we compiled it stands at the author's line where
- * there is one, and below it at the PTX line, which says more but was written by nobody. `error` 0:
- * a note. */
-void run_print_at(const run_msgs *m, const run_launch *l, uint32_t line, uint32_t column,
-                  unsigned error, const char *what, const char *help);
+/* A message at a line of the PTX; file, severity and source are filled in here. In PTX that we
+ * compiled it stands at the author's line where there is one, and below it at the PTX line, which
+ * says more but was written by nobody. Without a number it is a note. */
+void run_print_at(const run_msgs *m, const run_launch *l, const run_note *what);
 void run_print_exec_diag(const run_msgs *m, const run_launch *l, const ptxexec_diag *d);
 void run_print_faults(const run_msgs *m, const run_launch *l, const ptxexec_report *r,
                       uint64_t seed);

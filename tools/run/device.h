@@ -46,6 +46,8 @@ typedef struct run_step {
     uint32_t n_params;
 } run_step;
 
+typedef struct run_json run_json; /* report_json.h */
+
 typedef struct run_launch {
     const char *file; /* name of the PTX text in messages */
     pg_str ptx;
@@ -62,6 +64,7 @@ typedef struct run_launch {
     run_races races;
     bool has_stats;
     uint64_t max_steps; /* 0: the executor's */
+    run_json *json;     /* what the executor reports goes there too; NULL: nowhere */
     double seconds;     /* set by the launch: host time of the kernels of the first seed */
 } run_launch;
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "tools/run/backend.h"
+#include "tools/run/report_json.h"
 
 enum { MAX_HOST_THREADS = 16 };
 
@@ -50,6 +51,9 @@ static run_exit load(cpu *c)
     for (size_t i = 0; i < n; i++) {
         const ptxexec_diag d = ptxexec_module_diag(c->module, i);
         run_print_exec_diag(c->base.msgs, l, &d);
+        if (l->json != NULL) {
+            run_json_message(l->json, &d);
+        }
     }
     if (status != PTXEXEC_OK) {
         return n == 0 ? failed(c, status) : refused(c, status);
@@ -172,6 +176,8 @@ static run_exit finish(const cpu *c, ptxexec_status status, const ptxexec_report
     run_launch *l = c->base.launch;
     if (is_first) {
         l->seconds += ptxexec_report_stats(r).seconds;
+    }
+    if (is_first && l->json == NULL) {
         (void)fputs(ptxexec_report_output(r), stdout);
     }
     size_t n = ptxexec_report_diag_count(r);
@@ -180,7 +186,7 @@ static run_exit finish(const cpu *c, ptxexec_status status, const ptxexec_report
         run_print_exec_diag(c->base.msgs, l, &d);
     }
     run_print_faults(c->base.msgs, l, r, seed);
-    if (l->has_stats && is_first) {
+    if (l->has_stats && is_first && l->json == NULL) {
         run_print_exec_stats(c->base.msgs, r);
     }
     if (status != PTXEXEC_OK && status != PTXEXEC_E_FAULT && n == 0) {
@@ -228,6 +234,9 @@ static run_exit cpu_launch_step(run_target *t, uint32_t step, const run_bytes *p
     };
     ptxexec_report *report = NULL;
     status = ptxexec_launch(c->device, c->module, &options, &report);
+    if (report != NULL && l->json != NULL) {
+        run_json_launch(l->json, l, entry.name, seed, report);
+    }
     run_exit result =
         report == NULL ? failed(c, status) : finish(c, status, report, seed, is_first);
     ptxexec_report_destroy(report);

@@ -167,9 +167,14 @@ static size_t print_log(const cuda *c, const char *log)
             pg_strbuf text;
             pg_strbuf_init(&text, pg_alloc_default());
             pg_putf(&text, "the driver's compiler: %s", m->text);
-            run_print_at(c->base.msgs, l, m->line, m->line == 0 ? 0 : 1, RUN_MSG_CUDA_JIT,
-                         text.is_oom ? m->text : text.ptr,
-                         l->is_ours ? "please report this with the input that caused it" : "");
+            const run_note note = {
+                .line = m->line,
+                .column = m->line == 0 ? 0 : 1,
+                .number = RUN_MSG_CUDA_JIT,
+                .message = text.is_oom ? m->text : text.ptr,
+                .help = l->is_ours ? "please report this with the input that caused it" : "",
+            };
+            run_print_at(c->base.msgs, l, &note);
             pg_strbuf_fini(&text);
             n_errors++;
         }

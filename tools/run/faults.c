@@ -1,7 +1,10 @@
 /* faults.c: what an executor or a driver says of a line of the PTX, at the line of the author. */
 #include "tools/run/backend.h"
 
-enum { MAX_SHOWN_OPCODES = 20 };
+enum {
+    MAX_SHOWN_OPCODES = 20,
+    AROUND = 2 /* lines of PTX on both sides of the accesses of a race */
+};
 
 void run_print_exec_diag(const run_msgs *m, const run_launch *l, const ptxexec_diag *d)
 {
@@ -19,29 +22,23 @@ void run_print_exec_diag(const run_msgs *m, const run_launch *l, const ptxexec_d
     run_print(m, &note);
 }
 
-void run_print_at(const run_msgs *m, const run_launch *l, uint32_t line, uint32_t column,
-                  unsigned error, const char *what, const char *help)
+void run_print_at(const run_msgs *m, const run_launch *l, const run_note *what)
 {
-    uint32_t ir_line = l->ir == NULL ? 0 : ptxgen_result_source_line(l->compiled, line);
+    uint32_t ir_line = l->ir == NULL ? 0 : ptxgen_result_source_line(l->compiled, what->line);
     pg_strbuf place;
     pg_strbuf_init(&place, pg_alloc_default());
     pg_putf(&place, l->compiled == NULL ? "%s" : "PTX of %s", l->file);
-    run_note note = {
-        .file = place.is_oom ? l->file : place.ptr,
-        .line = line,
-        .column = column,
-        .severity = error != 0 ? "error" : "note",
-        .number = error,
-        .message = what,
-        .help = help,
-        .source = l->ptx.ptr,
-    };
+    run_note note = *what;
+    note.file = place.is_oom ? l->file : place.ptr;
+    note.severity = what->number != 0 ? "error" : "note";
+    note.source = l->ptx.ptr;
     if (ir_line != 0) {
         run_note at_ir = note;
         at_ir.file = l->file;
         at_ir.line = ir_line;
         at_ir.column = run_first_column(l->ir, ir_line);
         at_ir.source = l->ir;
+        at_ir.around = 0;
         run_print(m, &at_ir);
         note.severity = "note";
         note.number = 0;
@@ -60,7 +57,11 @@ static void print_other(const run_msgs *m, const run_launch *l, const ptxexec_ac
     pg_putf(&text, "the other access: CTA %u,%u,%u, thread %u,%u,%u (warp %u, lane %u)", at->cta[0],
             at->cta[1], at->cta[2], at->thread[0], at->thread[1], at->thread[2], at->warp,
             at->lane);
-    run_print_at(m, l, at->line, at->column, 0, text.is_oom ? "the other access" : text.ptr, "");
+    const run_note note = {.line = at->line,
+                           .column = at->column,
+                           .message = text.is_oom ? "the other access" : text.ptr,
+                           .around = AROUND};
+    run_print_at(m, l, &note);
     pg_strbuf_fini(&text);
 }
 
@@ -79,9 +80,15 @@ void run_print_faults(const run_msgs *m, const run_launch *l, const ptxexec_repo
             pg_putf(&text, ", seed %llu", (unsigned long long)seed);
         }
         pg_put(&text, "]");
-        run_print_at(m, l, f.at.line, f.at.column, RUN_MSG_FAULT,
-                     text.is_oom ? f.message : text.ptr,
-                     i + 1 == n ? "docs/executor.md explains each kind of fault" : "");
+        const run_note note = {
+            .line = f.at.line,
+            .column = f.at.column,
+            .number = RUN_MSG_FAULT,
+            .message = text.is_oom ? f.message : text.ptr,
+            .help = i + 1 == n ? "docs/executor.md explains each kind of fault" : "",
+            .around = f.has_other != 0 ? AROUND : 0,
+        };
+        run_print_at(m, l, &note);
         pg_strbuf_fini(&text);
         if (f.has_other != 0) {
             print_other(m, l, &f.other);

@@ -30,22 +30,20 @@ uint32_t run_first_column(const char *text, uint32_t line)
     return at == NULL ? 1 : (uint32_t)strspn(at, " \t") + 1;
 }
 
-/* The line and a caret under its column. Control characters show as '?', so that a hostile file
- * cannot steer the terminal. */
-static void print_excerpt(const run_msgs *m, const run_note *note)
+/* Control characters show as '?', so that a hostile file cannot steer the terminal. */
+static void print_source(const run_msgs *m, const char *line, size_t len)
 {
-    const char *line = line_at(note->source, note->line);
-    size_t len = line == NULL ? 0 : strcspn(line, "\r\n");
-    if (len == 0 || len > LONGEST_EXCERPT || note->column == 0 || note->column > len + 1) {
-        return;
-    }
-    (void)fputs("  ", m->to);
     for (size_t i = 0; i < len; i++) {
         unsigned char c = (unsigned char)line[i];
         (void)fputc((c < 0x20 && c != '\t') || c == 0x7F ? '?' : c, m->to);
     }
-    (void)fputs("\n  ", m->to);
-    for (size_t i = 0; i + 1 < note->column; i++) {
+    (void)fputc('\n', m->to);
+}
+
+/* A caret below a column of the line. */
+static void print_caret(const run_msgs *m, const char *line, uint32_t column)
+{
+    for (size_t i = 0; i + 1 < column; i++) {
         unsigned char c = (unsigned char)line[i];
         if ((c & 0xC0) != 0x80) { /* one column for a whole UTF-8 sequence */
             (void)fputc(c == '\t' ? '\t' : ' ', m->to);
@@ -53,6 +51,44 @@ static void print_excerpt(const run_msgs *m, const run_note *note)
     }
     (void)fprintf(m->to, "%s^%s\n", m->has_color ? "\033[1;32m" : "",
                   m->has_color ? "\033[0m" : "");
+}
+
+static bool can_show(const run_note *note, const char *line, size_t len)
+{
+    return line != NULL && len != 0 && len <= LONGEST_EXCERPT && note->column != 0 &&
+           note->column <= len + 1;
+}
+
+/* The line and a caret under its column. */
+static void print_excerpt(const run_msgs *m, const run_note *note)
+{
+    const char *line = line_at(note->source, note->line);
+    size_t len = line == NULL ? 0 : strcspn(line, "\r\n");
+    if (can_show(note, line, len)) {
+        (void)fputs("  ", m->to);
+        print_source(m, line, len);
+        (void)fputs("  ", m->to);
+        print_caret(m, line, note->column);
+    }
+}
+
+/* The same with the lines around it, numbered. */
+static void print_window(const run_msgs *m, const run_note *note)
+{
+    uint32_t from = note->line > note->around ? note->line - note->around : 1;
+    for (uint32_t k = from; k <= note->line + note->around; k++) {
+        const char *line = line_at(note->source, k);
+        size_t len = line == NULL ? 0 : strcspn(line, "\r\n");
+        if (line == NULL || (*line == '\0' && k > note->line)) {
+            return;
+        }
+        (void)fprintf(m->to, "%c%5u | ", k == note->line ? '>' : ' ', (unsigned)k);
+        print_source(m, line, len > LONGEST_EXCERPT ? LONGEST_EXCERPT : len);
+        if (k == note->line && can_show(note, line, len)) {
+            (void)fputs("       | ", m->to);
+            print_caret(m, line, note->column);
+        }
+    }
 }
 
 /* Text from outside: no control characters but the tab reach the terminal. */
@@ -86,7 +122,7 @@ void run_print(const run_msgs *m, const run_note *note)
         (void)fputc('\n', m->to);
     }
     if (note->source != NULL && note->line != 0) {
-        print_excerpt(m, note);
+        (note->around == 0 ? print_excerpt : print_window)(m, note);
     }
 }
 

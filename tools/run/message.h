@@ -40,6 +40,7 @@ typedef struct run_note {
     const char *message;
     const char *help;   /* NULL or "": none */
     const char *source; /* NUL-terminated text for the excerpt, or NULL */
+    uint32_t around;    /* lines to show before and behind, with their numbers; 0: the line alone */
 } run_note;
 
 void run_print(const run_msgs *m, const run_note *note);
