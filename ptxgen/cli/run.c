@@ -22,7 +22,7 @@ typedef struct runner {
     uint32_t n_launches;
     run_manifest manifest; /* the arguments of all */
     run_inputs inputs;
-    double launch_s; /* host time of the launch */
+    run_cost cost; /* of the launch */
 } runner;
 
 static double now(void)
@@ -132,7 +132,7 @@ static run_exit launch(runner *x)
         .has_stats = c->values[CLI_OPT_STATS] != NULL,
         .max_steps = c->numbers[CLI_OPT_MAX_STEPS],
     };
-    return run_job(&c->msgs, &x->c->arena, &how, &x->inputs, &x->launch_s);
+    return run_job(&c->msgs, &x->c->arena, &how, &x->inputs, &x->cost);
 }
 
 static run_exit verify(runner *x)

@@ -63,9 +63,12 @@ typedef struct run_launch {
     uint64_t first_seed, n_seeds; /* n_seeds 0: one */
     run_races races;
     bool has_stats;
-    uint64_t max_steps; /* 0: the executor's */
-    run_json *json;     /* what the executor reports goes there too; NULL: nowhere */
-    double seconds;     /* set by the launch: host time of the kernels of the first seed */
+    uint64_t max_steps;    /* 0: the executor's */
+    run_json *json;        /* what the executor reports goes there too; NULL: nowhere */
+    uint32_t host_threads; /* of the executor; 0: as many as there are processors, 16 at most */
+    /* Set by the launch, of the first seed: host time of the kernels, and what the executor ran. */
+    double seconds;
+    uint64_t n_lane_instructions;
 } run_launch;
 
 /* RUN_CHECK when the kernel did something wrong, or a seed gives another result. */

@@ -176,6 +176,7 @@ static run_exit finish(const cpu *c, ptxexec_status status, const ptxexec_report
     run_launch *l = c->base.launch;
     if (is_first) {
         l->seconds += ptxexec_report_stats(r).seconds;
+        l->n_lane_instructions += ptxexec_report_stats(r).n_lane_instructions;
     }
     if (is_first && l->json == NULL) {
         (void)fputs(ptxexec_report_output(r), stdout);
@@ -228,7 +229,7 @@ static run_exit cpu_launch_step(run_target *t, uint32_t step, const run_bytes *p
         .params_size = entry.param_size,
         .seed = seed,
         .max_steps = l->max_steps,
-        .host_threads = host_threads(),
+        .host_threads = l->host_threads != 0 ? l->host_threads : host_threads(),
         .races = (ptxexec_races)l->races,
         .collect_stats = l->has_stats,
     };

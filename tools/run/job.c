@@ -197,7 +197,7 @@ static run_exit take_results(job *j)
 }
 
 run_exit run_job(const run_msgs *m, pg_arena *a, const run_how *how, run_inputs *inputs,
-                 double *seconds)
+                 run_cost *cost)
 {
     job j = {.msgs = m, .arena = a, .how = how, .in = inputs};
     const ptxgen_str ptx = ptxgen_result_ptx(how->compiled);
@@ -213,6 +213,7 @@ run_exit run_job(const run_msgs *m, pg_arena *a, const run_how *how, run_inputs 
         .races = how->races,
         .has_stats = how->has_stats,
         .max_steps = how->max_steps,
+        .host_threads = how->host_threads,
     };
     run_exit status = make_steps(&j);
     if (status == RUN_OK) {
@@ -221,6 +222,6 @@ run_exit run_job(const run_msgs *m, pg_arena *a, const run_how *how, run_inputs 
     if (status == RUN_OK) {
         status = run_launch_all(m, a, &j.launch);
     }
-    *seconds = j.launch.seconds;
+    *cost = (run_cost){j.launch.seconds, j.launch.n_lane_instructions};
     return status == RUN_OK ? take_results(&j) : status;
 }

@@ -19,11 +19,17 @@ typedef struct run_how {
     run_races races;
     bool has_stats;
     uint64_t max_steps;
+    uint32_t host_threads; /* as in run_launch */
 } run_how;
+
+typedef struct run_cost {
+    double seconds;
+    uint64_t n_lane_instructions; /* executor only */
+} run_cost;
 
 /* Launches, keeps the results in the values, writes the --out files. */
 run_exit run_job(const run_msgs *m, pg_arena *a, const run_how *how, run_inputs *inputs,
-                 double *seconds);
+                 run_cost *cost);
 
 /* Compares every output with the library kernel's reference, or with the interpreter on IR text,
  * and prints a line for each to stdout: the largest error beside the error allowed there. What one
