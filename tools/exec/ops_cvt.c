@@ -244,6 +244,31 @@ static void s32_to_64(pe_warp *w, const pe_inst *i, uint32_t mask)
     pe_put64(w, i->d, t, mask, pe_poison32(w, i->a));
 }
 
+/* Exact, so that no rounding is looked at. */
+static void half_to_f32(pe_warp *w, const pe_inst *i, uint32_t mask)
+{
+    const cvt_plan *p = i->ext;
+    const uint32_t *pa = pe_src32(w, i->a);
+    pe_fmt fmt = fmt_of(p->from);
+    uint32_t t[PE_LANES];
+    for (uint32_t l = 0; l < PE_LANES; l++) {
+        t[l] = pe_r32((float)pe_small_to_f64(pa[l] & 0xFFFFu, fmt));
+    }
+    pe_put32(w, i->d, t, mask, pe_poison32(w, i->a));
+}
+
+static void f32_to_half(pe_warp *w, const pe_inst *i, uint32_t mask)
+{
+    const cvt_plan *p = i->ext;
+    const uint32_t *pa = pe_src32(w, i->a);
+    pe_fmt fmt = fmt_of(p->to);
+    uint32_t t[PE_LANES];
+    for (uint32_t l = 0; l < PE_LANES; l++) {
+        t[l] = pe_f64_to_small((double)pe_f32(pa[l]), fmt, PE_RN);
+    }
+    pe_put32(w, i->d, t, mask, pe_poison32(w, i->a));
+}
+
 static void any64_to_32(pe_warp *w, const pe_inst *i, uint32_t mask)
 {
     const uint64_t *pa = pe_src64(w, i->a);
@@ -264,6 +289,14 @@ static pe_fn fast_cvt(const cvt_plan *p, uint32_t in_bits, uint32_t out_bits)
     if (p->to == PG_PTX_F32 && in_bits == 32 && out_bits == 32 && from == 32 &&
         !is_floating(p->from)) {
         return pe_type_is_signed(p->from) ? s32_to_f32 : u32_to_f32;
+    }
+    bool is_from_half = p->from == PG_PTX_F16 || p->from == PG_PTX_BF16;
+    bool is_to_half = p->to == PG_PTX_F16 || p->to == PG_PTX_BF16;
+    if (in_bits <= 32 && out_bits <= 32 && is_from_half && p->to == PG_PTX_F32) {
+        return half_to_f32;
+    }
+    if (in_bits == 32 && out_bits <= 32 && p->from == PG_PTX_F32 && is_to_half) {
+        return f32_to_half;
     }
     if (is_floating(p->from) || is_floating(p->to)) {
         return do_cvt;

@@ -26,6 +26,11 @@ double pe_small_to_f64(uint32_t bits, pe_fmt fmt)
     bool is_negative = (bits >> (f->m_bits + f->e_bits) & 1u) != 0;
     int bias = (1 << (f->e_bits - 1)) - 1;
     double v;
+    if (e != 0 && e != e_max) { /* most values: a double has room for all of it */
+        int exponent = (int)e - bias + 1023;
+        return pe_f64((uint64_t)is_negative << 63 | (uint64_t)exponent << 52 |
+                      (uint64_t)m << (52 - f->m_bits));
+    }
     if (f->has_inf ? e == e_max : (e == e_max && m == (1u << f->m_bits) - 1u)) {
         v = m != 0 ? (double)NAN : (double)INFINITY;
     } else {
@@ -65,9 +70,11 @@ uint32_t pe_f64_to_small(double x, pe_fmt fmt, uint32_t mode)
     if (x == 0) {
         return sign;
     }
-    int exponent = 0;
-    double frac = frexp(fabs(x), &exponent); /* |x| = frac * 2^exponent, frac in [0.5, 1) */
-    uint64_t m = (uint64_t)ldexp(frac, 53);
+    int exponent = (int)(b >> 52 & 0x7FFu) - 1022; /* |x| = frac * 2^exponent, frac in [0.5, 1) */
+    uint64_t m = (b & 0xFFFFFFFFFFFFFu) | UINT64_C(1) << 52; /* frac * 2^53 */
+    if (exponent == -1022) {                                 /* no normal double */
+        m = (uint64_t)ldexp(frexp(fabs(x), &exponent), 53);
+    }
     int bias = (1 << (f->e_bits - 1)) - 1;
     int e = exponent - 1 + bias; /* biased; 1 is the least normal */
     int drop = 52 - (int)f->m_bits + (e < 1 ? 1 - e : 0);

@@ -30,12 +30,11 @@ static inline uint8_t *reach(pe_warp *w, const pe_inst *i, uint32_t lane, uint64
     return pe_resolve(w, i, lane, address, is_write, poison);
 }
 
+/* Of 1, 2, 4 or 8 flags. */
 static inline bool any_poison(const uint8_t *p, uint32_t size)
 {
-    uint32_t any = 0;
-    for (uint32_t k = 0; k < size; k++) {
-        any |= p[k];
-    }
+    uint64_t any = 0;
+    memcpy(&any, p, size);
     return any != 0;
 }
 
@@ -92,20 +91,6 @@ static uint64_t widen(uint64_t x, const pe_inst *i, uint32_t bits)
     return bits == 16 ? x & 0xFFFFu : x;
 }
 
-static void set_lane(pe_warp *w, const element *e, uint32_t lane, uint64_t x, bool is_poison)
-{
-    uint32_t bit = 1u << lane;
-    uint32_t *q;
-    if (e->bits == 64) {
-        w->r64[(size_t)(w->base64 + e->row) * PE_LANES + lane] = x;
-        q = &w->q64[w->base64 + e->row];
-    } else {
-        w->r32[(size_t)(w->base32 + e->row) * PE_LANES + lane] = (uint32_t)x;
-        q = &w->q32[w->base32 + e->row];
-    }
-    *q = is_poison ? *q | bit : *q & ~bit;
-}
-
 static bool begin_access(pe_warp *w, const pe_inst *i, uint32_t mask, uint8_t kind,
                          uint64_t addresses[PE_LANES])
 {
@@ -123,25 +108,63 @@ static bool begin_access(pe_warp *w, const pe_inst *i, uint32_t mask, uint8_t ki
     return !w->cta->is_failed;
 }
 
+/* Where each lane of an access reads, and which of its bytes are uninitialised. */
+typedef struct places {
+    const uint8_t *at[PE_LANES], *poison[PE_LANES];
+} places;
+
+/* One element of every lane: `offset` is its place in the lane's vector. */
+static void load_element(pe_warp *w, const pe_inst *i, uint32_t mask, const places *p,
+                         const element *e, size_t offset)
+{
+    uint64_t t[PE_LANES] = {0};
+    uint32_t narrow[PE_LANES] = {0};
+    uint32_t bad = 0;
+    /* The size is the same for all lanes: one loop for each. */
+#define LANES(size)                                                        \
+    pg_foreach_lane(l, mask)                                               \
+    {                                                                      \
+        t[l] = read_bytes(p->at[l] + offset, (size));                      \
+        bad |= (any_poison(p->poison[l] + offset, (size)) ? 1u : 0u) << l; \
+    }
+    switch (i->size) {
+    case 1: LANES(1) break;
+    case 2: LANES(2) break;
+    case 4: LANES(4) break;
+    default: LANES(8) break;
+    }
+#undef LANES
+    pg_foreach_lane(l, mask)
+    {
+        t[l] = widen(t[l], i, e->bits);
+        narrow[l] = (uint32_t)t[l];
+    }
+    if (e->bits == 64) {
+        pe_put64(w, e->row, t, mask, bad);
+    } else {
+        pe_put32(w, e->row, narrow, mask, bad);
+    }
+}
+
 static void ld(pe_warp *w, const pe_inst *i, uint32_t mask)
 {
     const elements *e = i->ext;
     uint64_t a[PE_LANES];
+    places p;
     if (!begin_access(w, i, mask, PE_T_READ, a)) {
         return;
     }
     pg_foreach_lane(l, mask)
     {
         uint8_t *poison = NULL;
-        const uint8_t *p = reach(w, i, l, a[l] + (uint64_t)i->imm, false, &poison);
-        if (p == NULL) {
+        p.at[l] = reach(w, i, l, a[l] + (uint64_t)i->imm, false, &poison);
+        p.poison[l] = poison;
+        if (p.at[l] == NULL) {
             return;
         }
-        for (uint32_t k = 0; k < i->n; k++) {
-            uint64_t x = read_bytes(p + (size_t)k * i->size, i->size);
-            set_lane(w, &e->at[k], l, widen(x, i, e->at[k].bits),
-                     any_poison(poison + (size_t)k * i->size, i->size));
-        }
+    }
+    for (uint32_t k = 0; k < i->n; k++) {
+        load_element(w, i, mask, &p, &e->at[k], (size_t)k * i->size);
     }
 }
 

@@ -73,28 +73,48 @@ static inline uint32_t b_k(uint32_t lane, uint32_t j, uint32_t per)
 static inline double half_value(uint32_t h)
 {
     uint32_t x = (h & 0x7FFFu) << 13;
-    float f = pe_f32(x) * 0x1p112f;
-    if ((h & 0x7C00u) == 0x7C00u) {
-        f = pe_f32(x | 0x7F800000u);
-    }
-    return (h & 0x8000u) != 0 ? -(double)f : (double)f;
+    uint32_t bits = pe_b32(pe_f32(x) * 0x1p112f);
+    bits = (h & 0x7C00u) == 0x7C00u ? x | 0x7F800000u : bits;
+    return (double)pe_f32(bits | (h & 0x8000u) << 16);
 }
 
-static double value_of(mma_fmt fmt, uint32_t x)
+/* One element of each lane: what stands above `shift`. */
+static void unpack(mma_fmt fmt, const uint32_t *r, uint32_t shift, double v[PE_LANES])
 {
     switch (fmt) {
-    case MMA_F16: return half_value(x & 0xFFFFu);
-    case MMA_BF16: return (double)pe_f32(x << 16);
-    case MMA_TF32: return (double)pe_f32(x & 0xFFFFE000u);
-    case MMA_E4M3: return pe_small_to_f64(x & 0xFFu, PE_FMT_E4M3);
-    case MMA_E5M2: return pe_small_to_f64(x & 0xFFu, PE_FMT_E5M2);
-    case MMA_F32: return (double)pe_f32(x);
+    case MMA_F16:
+        for (uint32_t l = 0; l < PE_LANES; l++) {
+            v[l] = half_value(r[l] >> shift);
+        }
+        break;
+    case MMA_BF16:
+        for (uint32_t l = 0; l < PE_LANES; l++) {
+            v[l] = (double)pe_f32(r[l] >> shift << 16);
+        }
+        break;
+    case MMA_TF32:
+        for (uint32_t l = 0; l < PE_LANES; l++) {
+            v[l] = (double)pe_f32(r[l] & 0xFFFFE000u);
+        }
+        break;
+    case MMA_F32:
+        for (uint32_t l = 0; l < PE_LANES; l++) {
+            v[l] = (double)pe_f32(r[l]);
+        }
+        break;
+    case MMA_E4M3:
+    case MMA_E5M2:
+        for (uint32_t l = 0; l < PE_LANES; l++) {
+            v[l] =
+                pe_small_to_f64(r[l] >> shift & 0xFFu, fmt == MMA_E4M3 ? PE_FMT_E4M3 : PE_FMT_E5M2);
+        }
+        break;
     case MMA_S8:
     case MMA_U8:
     case MMA_F64:
     case MMA_S32:
     case MMA_FMT_COUNT:
-    default: return 0;
+    default: break; /* no floats of a 32-bit register */
     }
 }
 
@@ -107,17 +127,20 @@ static void gather_a(const pe_warp *w, const mma *x, tiles *t)
 {
     uint32_t bits = fmts[x->a_fmt].bits;
     uint32_t per = 32 / bits;
+    double v[PE_LANES] = {0};
     for (uint32_t j = 0; j < x->n_a; j++) {
         const uint32_t *r = pe_src32(w, x->a[j]);
-        for (uint32_t l = 0; l < PE_LANES; l++) {
-            uint32_t row = a_row(x, l, j);
-            uint32_t k = a_k(x, l, j, per);
-            for (uint32_t p = 0; p < per; p++) {
-                uint32_t v = r[l] >> (bits * p);
+        for (uint32_t p = 0; p < per; p++) {
+            if (x->d_fmt != MMA_S32) {
+                unpack(x->a_fmt, r, bits * p, v);
+            }
+            for (uint32_t l = 0; l < PE_LANES; l++) {
+                uint32_t row = a_row(x, l, j);
+                uint32_t k = a_k(x, l, j, per) + p;
                 if (x->d_fmt == MMA_S32) {
-                    t->ia[row][k + p] = byte_value(x->a_fmt, v);
+                    t->ia[row][k] = byte_value(x->a_fmt, r[l] >> (bits * p));
                 } else {
-                    t->a[row][k + p] = value_of(x->a_fmt, v);
+                    t->a[row][k] = v[l];
                 }
             }
         }
@@ -128,16 +151,19 @@ static void gather_b(const pe_warp *w, const mma *x, tiles *t)
 {
     uint32_t bits = fmts[x->b_fmt].bits;
     uint32_t per = 32 / bits;
+    double v[PE_LANES] = {0};
     for (uint32_t j = 0; j < x->n_b; j++) {
         const uint32_t *r = pe_src32(w, x->b[j]);
-        for (uint32_t l = 0; l < PE_LANES; l++) {
-            uint32_t k = b_k(l, j, per);
-            for (uint32_t p = 0; p < per; p++) {
-                uint32_t v = r[l] >> (bits * p);
+        for (uint32_t p = 0; p < per; p++) {
+            if (x->d_fmt != MMA_S32) {
+                unpack(x->b_fmt, r, bits * p, v);
+            }
+            for (uint32_t l = 0; l < PE_LANES; l++) {
+                uint32_t k = b_k(l, j, per) + p;
                 if (x->d_fmt == MMA_S32) {
-                    t->ib[k + p][l / 4] = byte_value(x->b_fmt, v);
+                    t->ib[k][l / 4] = byte_value(x->b_fmt, r[l] >> (bits * p));
                 } else {
-                    t->b[k + p][l / 4] = value_of(x->b_fmt, v);
+                    t->b[k][l / 4] = v[l];
                 }
             }
         }
@@ -148,17 +174,21 @@ static void gather_b(const pe_warp *w, const mma *x, tiles *t)
 static void gather_c(const pe_warp *w, const mma *x, tiles *t)
 {
     uint32_t per = 32 / fmts[x->c_fmt].bits;
+    double v[PE_LANES] = {0};
     for (uint32_t j = 0; j < x->n_c; j++) {
         const uint32_t *r = pe_src32(w, x->c[j]);
-        for (uint32_t l = 0; l < PE_LANES; l++) {
-            for (uint32_t p = 0; p < per; p++) {
-                uint32_t e = j * per + p;
+        for (uint32_t p = 0; p < per; p++) {
+            uint32_t e = j * per + p;
+            if (x->c_fmt != MMA_S32) {
+                unpack(x->c_fmt, r, 16 * p, v);
+            }
+            for (uint32_t l = 0; l < PE_LANES; l++) {
                 uint32_t row = l / 4 + 8 * (e / 2);
                 uint32_t col = 2 * (l % 4) + e % 2;
                 if (x->c_fmt == MMA_S32) {
                     t->ic[row][col] = (int32_t)r[l];
                 } else {
-                    t->c[row][col] = value_of(x->c_fmt, r[l] >> (16 * p));
+                    t->c[row][col] = v[l];
                 }
             }
         }
@@ -232,12 +262,15 @@ static uint32_t result_poison(const mma *x, const stains *s, uint32_t j)
 static void multiply(const mma *x, tiles *t)
 {
     for (uint32_t r = 0; r < x->m; r++) {
+        double sum[N_MAX];
+        memcpy(sum, t->c[r], sizeof sum);
         for (uint32_t k = 0; k < x->k; k++) {
             double a = t->a[r][k];
             for (uint32_t n = 0; n < N_MAX; n++) {
-                t->c[r][n] += a * t->b[k][n];
+                sum[n] += a * t->b[k][n];
             }
         }
+        memcpy(t->c[r], sum, sizeof sum);
     }
 }
 
@@ -257,7 +290,7 @@ static void multiply_ints(const mma *x, tiles *t)
     }
 }
 
-static uint32_t result_bits(const mma *x, const tiles *t, uint32_t row, uint32_t col)
+static inline uint32_t result_bits(const mma *x, const tiles *t, uint32_t row, uint32_t col)
 {
     if (x->d_fmt == MMA_S32) {
         int64_t v = t->ic[row][col];

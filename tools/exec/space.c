@@ -283,7 +283,7 @@ static bool grow_bank(pg_alloc alloc, void **rows, uint32_t **poison, uint32_t *
     if (want <= *n) {
         return true;
     }
-    uint32_t n_new = want + want / 2 + 1;
+    uint32_t n_new = *n == 0 ? want : want + want / 2; /* calls inside of calls grow it again */
     uint8_t *r = resize(alloc, NULL, 0, n_new * row_size);
     uint32_t *q = resize(alloc, NULL, 0, n_new * sizeof *q);
     if (r == NULL || q == NULL) {
