@@ -111,7 +111,8 @@ static void mark(ahead *a, pg_val v)
 static bool inst_in_slice(const ahead *a, const pg_inst *i)
 {
     for (uint32_t j = 0; j < i->n_out; j++) {
-        if (a->in_slice[i->out[j].id]) {
+        const uint32_t id = i->out[j].id;
+        if (id < a->n_vals && a->in_slice[id]) {
             return true;
         }
     }
