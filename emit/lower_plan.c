@@ -70,7 +70,8 @@ typedef PG_VEC(place) places;
 
 enum { MAX_SHARED = 64 }; /* more buffers lie one after the other: pairs are looked at */
 
-static pg_status measure(const pg_kernel *k, const pg_inst *i, pg_diags *diags, place *out)
+static pg_status measure(const pg_kernel *k, const pg_inst *i, bool is_viewed, pg_diags *diags,
+                         place *out)
 {
     const pg_types *types = k->module->ctx->types;
     const pg_type_info *t = pg_val_info(k, i->out[0]);
@@ -90,6 +91,10 @@ static pg_status measure(const pg_kernel *k, const pg_inst *i, pg_diags *diags, 
         n_slots *= (uint64_t)t->dims[d];
     }
     uint64_t stride = align_up(bytes, swizzle != 0 ? 8u * swizzle : n_slots > 1 ? 128 : 16);
+    if (is_viewed && l.rank == t->rank) { /* rows are slots: the same bytes, whole and one by one */
+        n_slots = (uint64_t)t->dims[0];
+        stride = n_slots != 0 ? bytes / n_slots : bytes;
+    }
     if (stride * n_slots > UINT32_MAX / 2) {
         stride = UINT32_MAX / 2 / n_slots; /* too much anyway: reported below */
     }
@@ -225,17 +230,27 @@ static pg_status place_buffers(const pg_kernel *k, pg_arena *arena, pg_diags *di
 {
     places p = {0};
     uint32_t *place_of = PG_NEWS(arena, uint32_t, k->values.n + 1);
-    for (pg_inst *i = k->body->first; i != NULL && place_of != NULL; i = pg_inst_walk(i, k->body)) {
+    bool *is_viewed = PG_NEWS(arena, bool, k->values.n + 1);
+    if (place_of == NULL || is_viewed == NULL) {
+        return PG_E_NOMEM;
+    }
+    for (const pg_inst *i = k->body->first; i != NULL; i = pg_inst_walk(i, k->body)) {
+        if (i->op == PG_OP_BUF_VIEW) {
+            is_viewed[i->in[0].id] = true;
+        }
+    }
+    for (pg_inst *i = k->body->first; i != NULL; i = pg_inst_walk(i, k->body)) {
         if (i->op == PG_OP_BUF_NEW) {
             place b = {.views = 1};
-            if (measure(k, i, diags, &b) == PG_OK && pg_vec_push(arena, &p, b)) {
+            if (measure(k, i, is_viewed[i->out[0].id], diags, &b) == PG_OK &&
+                pg_vec_push(arena, &p, b)) {
                 place_of[i->out[0].id] = p.n;
             }
         }
     }
     bool *is_placed = PG_NEWS(arena, bool, p.n + 1);
     const pg_region **homes = p.n == 0 ? NULL : pg_buffer_homes(k, arena);
-    if (place_of == NULL || is_placed == NULL || (p.n != 0 && homes == NULL)) {
+    if (is_placed == NULL || (p.n != 0 && homes == NULL)) {
         return PG_E_NOMEM;
     }
     if (p.n == 0) {
