@@ -87,6 +87,17 @@ static const char *why_not(const pg_lw *c, const pg_inst *i, pg_elem e, pg_elem 
     return NULL;
 }
 
+/* What numbers of slots among the operands and the result are held times; 0: there are none. */
+static uint32_t bytes_of_slots(const pg_lw *c, const pg_inst *i)
+{
+    uint32_t bytes = pg_lw_slot_bytes(c, i->out[0]);
+    for (uint32_t k = 0; k < i->n_in && c->slot_bytes != NULL; k++) {
+        uint32_t b = pg_lw_slot_bytes(c, i->in[k]);
+        bytes = b > bytes ? b : bytes;
+    }
+    return bytes;
+}
+
 static void lower_elementwise(pg_lw *c, const pg_inst *i)
 {
     const pg_type_info *t = pg_val_info(c->k, i->out[0]);
@@ -113,10 +124,13 @@ static void lower_elementwise(pg_lw *c, const pg_inst *i)
     if (out == NULL) {
         return;
     }
+    uint32_t bytes = bytes_of_slots(c, i);
     for (uint32_t r = 0; r < n; r++) {
         pg_el x[3] = {{0}};
         for (uint32_t k = 0; k < i->n_in && k < 3; k++) {
             x[k] = in[k][(size_t)r * step[k]];
+            x[k] =
+                i->op == PG_OP_SELECT && k == 0 ? x[k] : pg_lw_in_bytes(c, i->in[k], x[k], bytes);
         }
         out[r] = one_element(c, i, e, res, x);
     }

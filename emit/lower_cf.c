@@ -200,6 +200,19 @@ static void bind_arg(pg_lw *c, const loop *l, uint32_t j, pg_lv lv)
     }
 }
 
+/* Where the loop holds a number of slots in bytes, it starts so. */
+static const pg_el *init_in_bytes(pg_lw *c, const loop *l, uint32_t j, const pg_el *init)
+{
+    const pg_val arg = l->inst->regions[0]->args[pg_loop_arg(l->inst) + j];
+    const uint32_t bytes = pg_lw_slot_bytes(c, arg);
+    pg_el *el = bytes != 0 ? PG_NEW(&c->scratch, pg_el) : NULL;
+    if (el == NULL) {
+        return init;
+    }
+    *el = pg_lw_in_bytes(c, l->inst->in[pg_loop_in(l->inst) + j], *init, bytes);
+    return el;
+}
+
 /* Registers for everything that the loop carries, at their initial values. */
 static void start_values(pg_lw *c, loop *l)
 {
@@ -214,6 +227,7 @@ static void start_values(pg_lw *c, loop *l)
             continue;
         }
         v->elem = pg_lw_elem(pg_val_info(c->k, l->inst->in[first + j]));
+        v->init = init_in_bytes(c, l, j, init->el);
         v->free_reg = replica_bits(c, l->inst, l->inst->out[j]);
         choose_form(v, l->plan->is_expanded[j]);
         if (l->plan->align[j] == 63) {
@@ -383,6 +397,7 @@ LOWER(FOR)
     l.lower = pg_lw_scalar(c, i, 0);
     l.upper = pg_lw_scalar(c, i, 1);
     l.step = pg_lw_scalar(c, i, 2);
+    pg_lw_find_cursors(c, i);
     emit_until_it_fits(c, &l, emit_for);
 }
 

@@ -195,6 +195,53 @@ static pg_el mul_imm(pg_lw *c, pg_elem e, pg_el a, int64_t k, bool is_nw)
     return out;
 }
 
+/* The register of this instruction + 1 if it is there already, else 0. */
+static uint32_t known(pg_lw *c, pg_elem e, const char *opcode, pg_ptx_opnd x, pg_ptx_opnd y)
+{
+    const pg_ptx_opnd in[2] = {x, y};
+    return pg_lw_is_known(c, opcode, 2, in) ? pg_lw_pure(c, opcode, pg_lw_reg_type(e), 2, in) + 1
+                                            : 0;
+}
+
+/* (a + imm) * b as the sums below make it, register + 1, or 0 where it is not there yet. */
+static uint32_t known_product(pg_lw *c, pg_elem e, pg_ptx_opnd a, uint64_t imm, pg_ptx_opnd b)
+{
+    if (imm == 0) {
+        return known(c, e, is_wide(e) ? "mul.lo.s64" : "mul.lo.s32", a, b);
+    }
+    const uint32_t low = pg_ctz(imm);
+    const uint32_t rest = known_product(c, e, a, imm & (imm - 1), b);
+    const uint32_t by = rest == 0 ? 0
+                        : low == 0
+                            ? b.id + 1
+                            : known(c, e, is_wide(e) ? "shl.b64" : "shl.b32", b, pg_ptx_int(low));
+    return by == 0 ? 0
+                   : known(c, e, is_wide(e) ? "add.s64" : "add.s32", pg_lw_reg(rest - 1),
+                           pg_lw_reg(by - 1));
+}
+
+/* (reg + imm) * b, where the same without the lowest bit of imm is there already, as one sum: rows
+ * of a tile that lie some rows apart cost an addition each, not a product, and what is added are
+ * few numbers. */
+static bool mul_by_parts(pg_lw *c, pg_elem e, pg_el a, pg_el b, const pg_fact *f, pg_el *out)
+{
+    if (a.imm <= 0 || a.reg == 0 || b.reg == 0 || b.imm != 0 || is_small(e)) {
+        return false;
+    }
+    const uint64_t imm = (uint64_t)a.imm;
+    const uint32_t rest =
+        known_product(c, e, pg_lw_reg(a.reg - 1), imm & (imm - 1), pg_lw_reg(b.reg - 1));
+    if (rest == 0) {
+        return false;
+    }
+    pg_el by = b;
+    if ((imm & 1) == 0) {
+        by = mul_imm(c, e, b, (int64_t)(imm & (~imm + 1)), false);
+    }
+    *out = result(c, e, op2(c, "add.s32", "add.s64", e, pg_el_reg(rest - 1), by), f);
+    return true;
+}
+
 pg_el pg_lw_imul(pg_lw *c, pg_elem e, pg_el a, pg_el b, bool is_nw)
 {
     if (a.reg == 0) {
@@ -218,6 +265,10 @@ pg_el pg_lw_imul(pg_lw *c, pg_elem e, pg_el a, pg_el b, bool is_nw)
         pg_elem_range(e, &lo, &hi);
         f.lo = f.lo < lo ? lo : f.lo;
         f.hi = f.hi > hi ? hi : f.hi;
+    }
+    pg_el sum;
+    if (mul_by_parts(c, e, a, b, &f, &sum) || mul_by_parts(c, e, b, a, &f, &sum)) {
+        return sum;
     }
     return result(c, e, op2(c, "mul.lo.s32", "mul.lo.s64", e, a, b), &f);
 }

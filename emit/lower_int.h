@@ -61,6 +61,7 @@ typedef enum pg_lv_kind { PG_LV_NONE, PG_LV_TILE, PG_LV_SMEM, PG_LV_TOKEN, PG_LV
 typedef struct pg_lv { /* what a value became */
     uint8_t kind;
     bool has_slot; /* SMEM: a view of one slot */
+    bool is_bytes; /* SMEM: `slot` counts bytes (lower_cursor.c) */
     uint32_t n;
     pg_el *el;      /* TILE; TOKEN: accumulators */
     uint32_t *word; /* TILE: ids of 32-bit registers with `per` elements each, instead of el;
@@ -129,7 +130,9 @@ typedef struct pg_lw {
     pg_move_room moves;
     pg_map layouts; /* (type, warps) -> index */
     PG_VEC(pg_lw_layout *) layout_at;
-    pg_loop_plan **loops; /* by instruction id */
+    pg_loop_plan **loops;  /* by instruction id */
+    uint32_t *slot_bytes;  /* by value id: what a number of slots is held times; 0: one */
+    uint8_t *cursor_marks; /* by value id: of lower_cursor.c */
     /* where we are */
     const pg_inst *part; /* enclosing partition or NULL */
     uint32_t first_warp, n_warps;
@@ -156,6 +159,8 @@ void pg_lw_prepare(pg_lw *c, const pg_region *r); /* makes at this point what ne
 /* Numbered pure instruction; the register's id. */
 uint32_t pg_lw_pure(pg_lw *c, const char *opcode, pg_ptx_type type, uint32_t n,
                     const pg_ptx_opnd *ops);
+/* Would it be a register that is there already? */
+bool pg_lw_is_known(const pg_lw *c, const char *opcode, uint32_t n, const pg_ptx_opnd *ops);
 uint32_t pg_lw_pure1(pg_lw *c, const char *opcode, pg_ptx_type type, pg_ptx_opnd a);
 uint32_t pg_lw_pure2(pg_lw *c, const char *opcode, pg_ptx_type type, pg_ptx_opnd a, pg_ptx_opnd b);
 uint32_t pg_lw_pure3(pg_lw *c, const char *opcode, pg_ptx_type type, pg_ptx_opnd a, pg_ptx_opnd b,
@@ -319,6 +324,14 @@ uint32_t pg_lw_smem_offset(const pg_smem_map *m, const uint32_t *at);
 /* Address of what the thread selects, moved by the offset `own`; buf NULL: only the part that
  * does not depend on the slot. */
 pg_el pg_lw_smem_at(pg_lw *c, const pg_smem_map *m, const pg_lv *buf_or_null, uint32_t own);
+/* Bytes from the buffer's first slot to the view's. */
+pg_el pg_lw_slot_skip(pg_lw *c, const pg_lv *buf);
+/* ---- lower_cursor.c: numbers of slots that are held in bytes
+ * -------------------------------------------------------------------------------------- */
+void pg_lw_find_cursors(pg_lw *c, const pg_inst *loop);
+uint32_t pg_lw_slot_bytes(const pg_lw *c, pg_val v); /* 0: held as it is */
+/* x, which is v as it is held, times `bytes` if that is not 0 and v is not held so yet. */
+pg_el pg_lw_in_bytes(pg_lw *c, pg_val v, pg_el x, uint32_t bytes);
 /* ---- lower_matrix.c
  * -------------------------------------------------------------------------------------- */
 /* ldmatrix and stmatrix: emits buf.load or buf.store `i` by the move found for it; with is_dry only

@@ -123,12 +123,18 @@ static pg_ptx_opnd slot_desc(pg_lw *c, const operand *o, pg_ptx_opnd base, int64
     pg_el slot = o->buf->has_slot ? o->buf->slot : pg_el_imm(0);
     int64_t step = o->buf->obj->slot_stride / 16;
     if (slot.reg == 0) {
-        *skip = slot.imm * step;
+        *skip = o->buf->is_bytes ? slot.imm / 16 : slot.imm * step;
         return base;
     }
     *skip = 0;
-    pg_ptx_opnd by =
-        pg_lw_opnd2(c, "mul.wide.u32", PG_PTX_B64, pg_lw_use(c, PG_I32, slot), pg_ptx_int(step));
+    pg_ptx_opnd at = pg_lw_use(c, PG_I32, slot);
+    pg_ptx_opnd by;
+    if (o->buf->is_bytes) {
+        pg_ptx_opnd units = pg_lw_opnd2(c, "shr.u32", PG_PTX_B32, at, pg_ptx_int(4));
+        by = pg_lw_opnd1(c, "cvt.u64.u32", PG_PTX_B64, units);
+    } else {
+        by = pg_lw_opnd2(c, "mul.wide.u32", PG_PTX_B64, at, pg_ptx_int(step));
+    }
     return pg_lw_opnd2(c, "add.s64", PG_PTX_B64, base, by);
 }
 

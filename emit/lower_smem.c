@@ -6,7 +6,16 @@ LOWER(BUF_VIEW)
     pg_lv lv = *pg_lw_in(c, i, 0);
     lv.has_slot = true;
     lv.slot = pg_lw_scalar(c, i, 1);
+    lv.is_bytes = pg_lw_slot_bytes(c, i->in[1]) != 0;
     c->vals[i->out[0].id] = lv;
+}
+
+pg_el pg_lw_slot_skip(pg_lw *c, const pg_lv *buf)
+{
+    if (!buf->has_slot || buf->is_bytes) {
+        return buf->has_slot ? buf->slot : pg_el_imm(0);
+    }
+    return pg_lw_imul(c, PG_I32, buf->slot, pg_el_imm(buf->obj->slot_stride), true);
 }
 
 /* ---- where a thread's elements lie
@@ -83,9 +92,7 @@ pg_el pg_lw_smem_at(pg_lw *c, const pg_smem_map *m, const pg_lv *buf, uint32_t o
     if (buf == NULL) {
         return at;
     }
-    pg_el slot = buf->has_slot ? buf->slot : pg_el_imm(0);
-    pg_el skip = pg_lw_imul(c, PG_I32, slot, pg_el_imm(buf->obj->slot_stride), true);
-    at = pg_lw_iadd(c, PG_I32, at, skip, true);
+    at = pg_lw_iadd(c, PG_I32, at, pg_lw_slot_skip(c, buf), true);
     return pg_lw_iadd(c, PG_I32, at, pg_el_imm((int64_t)buf->obj->offset + (own & ~both)), true);
 }
 

@@ -20,8 +20,11 @@ static pg_ptx_opnd part_addr(pg_lw *c, const pg_inst *i, const pg_lv *buf, uint3
         (void)pg_layout_find(&l, at, index);
     }
     uint32_t offset = index[PG_LIN_OFFSET] * (pg_elem_infos[t->elem].bits / 8u);
-    pg_el slot = buf->has_slot ? buf->slot : pg_el_imm(0);
+    pg_el slot = buf->has_slot && !buf->is_bytes ? buf->slot : pg_el_imm(0);
     pg_el a = pg_lw_smem_addr(c, buf->obj, slot, offset);
+    if (buf->is_bytes) {
+        a = pg_lw_iadd(c, PG_I32, a, buf->slot, true);
+    }
     return pg_ptx_addr(&c->b, pg_lw_reg(a.reg - 1), a.imm);
 }
 
