@@ -150,7 +150,7 @@ static run_exit parse_option(cli *c, int argc, char **argv, int *at)
 
 static run_exit find_command(cli *c, const char *name)
 {
-    static const char *const later[] = {"graph", "sass"};
+    static const char *const later[] = {"graph"};
     for (int i = 0; i < CLI_COMMAND_COUNT; i++) {
         if (strcmp(name, cli_commands[i].name) == 0) {
             c->command = (cli_command)i;
@@ -172,7 +172,6 @@ run_exit cli_parse(cli *c, int argc, char **argv)
     if (c->given == NULL) {
         return run_fail(&c->msgs, RUN_TOOL, RUN_MSG_NO_MEMORY, NULL);
     }
-    int n_operands = 0;
     bool are_options_over = false;
     for (int i = 2; i < argc && status == RUN_OK; i++) {
         if (!are_options_over && strcmp(argv[i], "--") == 0) {
@@ -186,11 +185,14 @@ run_exit cli_parse(cli *c, int argc, char **argv)
             status = parse_option(c, argc, argv, &i);
         } else {
             c->operand = argv[i];
-            n_operands++;
+            if (c->n_operands < CLI_MAX_OPERANDS) {
+                c->operands[c->n_operands] = argv[i];
+            }
+            c->n_operands++;
         }
     }
     const cli_command_row *row = &cli_commands[c->command];
-    if (status == RUN_OK && (n_operands < row->least || n_operands > row->most)) {
+    if (status == RUN_OK && (c->n_operands < row->least || c->n_operands > row->most)) {
         status = usage(c, RUN_MSG_USAGE_OPERANDS, row->name, row->operands, "");
     }
     return status;

@@ -13,11 +13,15 @@ typedef struct cli_given { /* a repeated option */
     run_pair pair; /* MANY: all of it is the value */
 } cli_given;
 
+enum { CLI_MAX_OPERANDS = 3 };
+
 typedef struct cli {
     run_msgs msgs;
     pg_arena arena;
     cli_command command;
-    const char *operand;                  /* NULL: none */
+    const char *operand; /* the last one; NULL: none */
+    const char *operands[CLI_MAX_OPERANDS];
+    int n_operands;
     const char *values[CLI_OPTION_COUNT]; /* NULL: not given; "" for flags */
     uint64_t numbers[CLI_OPTION_COUNT];   /* NUMBER */
     uint32_t dims[CLI_OPTION_COUNT][3];   /* DIMS */
@@ -61,5 +65,6 @@ run_exit cli_check(cli *c);
 run_exit cli_run(cli *c);
 run_exit cli_exec(cli *c);
 run_exit cli_layout(cli *c);
+run_exit cli_sass(cli *c);
 
 #endif

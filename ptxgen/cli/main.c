@@ -22,6 +22,7 @@ static run_exit dispatch(cli *c)
     case CLI_RUN: return cli_run(c);
     case CLI_EXEC: return cli_exec(c);
     case CLI_LAYOUT: return cli_layout(c);
+    case CLI_SASS: return cli_sass(c);
     case CLI_HELP: return cli_help(c);
     case CLI_COMMAND_COUNT:
     default: return RUN_DEFECT;

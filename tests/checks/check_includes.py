@@ -30,6 +30,7 @@ ALSO = {
     "ptxgen": [KERNEL_LIST],
     "tools/exec": [r"emit/ptx\w*\.(h|def)"],
     "tools/run": [KERNEL_LIST, r"tools/(asm|exec)/\w+\.h"],
+    "tools/sass": [r"tools/asm/child\.h"],
     "ptxgen/cli": [KERNEL_LIST, r"tools/\w+/\w+\.h"],
     "tools/share": [KERNEL_LIST, r"ptxgen/cli/table\.h", r"ir/(attrs|ops|types)\.def"],
     "kernels": [],

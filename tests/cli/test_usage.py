@@ -36,7 +36,7 @@ def wrong_usage_is_2(c):
     x = c.write("good.ptir", GOOD)
     for args, number in [
         (["frobnicate"], "6101"), (["help", "frobnicate"], "6101"),
-        (["graph", x], "6107"), (["sass", "stat", x], "6107"),
+        (["graph", x], "6107"), (["sass", "stat"], "6106"), (["sass", "show", x], "6106"),
         (["compile", x, "--from=ttir"], "6107"),
         (["compile", x, "--nope"], "6102"), (["compile", x, "-z"], "6102"),
         (["check", x, "--time"], "6102"), (["exec", x, "--set=a=1"], "6102"),

@@ -326,8 +326,8 @@ static void mutate_once(program *p, uint64_t *rng)
         size_t size = strlen(p->lines[at]) + 16;
         char *line = malloc(size);
         if (line != NULL) {
-            (void)snprintf(line, size, "@%s%%p%u %s", below(rng, 2) == 0 ? "!" : "", below(rng, 4),
-                           p->lines[at]);
+            const char *sign = below(rng, 2) == 0 ? "!" : "";
+            (void)snprintf(line, size, "@%s%%p%u %s", sign, below(rng, 4), p->lines[at]);
         }
         own(p, at, line);
         break;
@@ -336,7 +336,8 @@ static void mutate_once(program *p, uint64_t *rng)
         char *line = malloc(strlen(p->lines[at]) + 1);
         if (line != NULL) {
             memcpy(line, p->lines[at], strlen(p->lines[at]) + 1);
-            line[below(rng, (uint32_t)strlen(line))] = (char)(1 + below(rng, 255));
+            const uint32_t byte = below(rng, (uint32_t)strlen(line));
+            line[byte] = (char)(1 + below(rng, 255));
         }
         own(p, at, line);
         break;
@@ -461,19 +462,22 @@ static void fill_param(const ptxexec_param *p, unsigned char *block, uint64_t *r
 {
     uint64_t value = below(rng, 4) == 0 ? next(rng) : below(rng, 300);
     if (p->size == 8 && below(rng, 16) != 0) {
-        value = arrays[below(rng, 3)] + (below(rng, 4) == 0 ? below(rng, ARRAY_SIZE) : 0);
+        value = arrays[below(rng, 3)];
+        value += below(rng, 4) == 0 ? below(rng, ARRAY_SIZE) : 0;
     }
     if (p->size == 128 && p->is_array != 0 && below(rng, 4) != 0) {
         ptxexec_tensormap map = {.struct_size = sizeof map,
-                                 .type = below(rng, 13),
-                                 .rank = 1 + below(rng, 2),
                                  .address = arrays[0],
-                                 .dims = {32, 1 + below(rng, 16)},
+                                 .dims = {32},
                                  .strides = {128},
-                                 .box = {16, 1 + below(rng, 8)},
-                                 .elem_strides = {1, 1},
-                                 .swizzle = below(rng, 4),
-                                 .oob_fill = below(rng, 2)};
+                                 .box = {16},
+                                 .elem_strides = {1, 1}};
+        map.type = below(rng, 13);
+        map.rank = 1 + below(rng, 2);
+        map.dims[1] = 1 + below(rng, 16);
+        map.box[1] = 1 + below(rng, 8);
+        map.swizzle = below(rng, 4);
+        map.oob_fill = below(rng, 2);
         if (ptxexec_tensormap_encode(&map, block + p->offset) == PTXEXEC_OK) {
             return;
         }
@@ -522,16 +526,18 @@ static void launch(const ptxexec_allocator *alloc, ptxexec_module *m, size_t ent
     }
     ptxexec_launch_options o = {.struct_size = sizeof o,
                                 .entry = entry,
-                                .grid = {1 + below(&rng, 3), 1, 1},
-                                .block = {blocks[below(&rng, PG_COUNT_OF(blocks))], 1, 1},
-                                .dynamic_shared = below(&rng, 4) * 9000,
+                                .grid = {1, 1, 1},
+                                .block = {1, 1, 1},
                                 .params = block,
                                 .params_size = e.param_size,
-                                .seed = next(&rng),
                                 .max_steps = MAX_STEPS,
-                                .host_threads = threads,
-                                .races = (ptxexec_races)below(&rng, 3),
-                                .collect_stats = below(&rng, 2)};
+                                .host_threads = threads};
+    o.grid[0] += below(&rng, 3);
+    o.block[0] = blocks[below(&rng, PG_COUNT_OF(blocks))];
+    o.dynamic_shared = below(&rng, 4) * 9000;
+    o.seed = next(&rng);
+    o.races = (ptxexec_races)below(&rng, 3);
+    o.collect_stats = below(&rng, 2);
     if (e.reqntid[0] != 0 && below(&rng, 8) != 0) {
         memcpy(o.block, e.reqntid, sizeof o.block);
     }

@@ -16,12 +16,10 @@ import subprocess
 import sys
 import tempfile
 
-from sass import KIND_OF, Code, innermost, ptxas_version, tools_or_skip, word
+from sass import BY_NAME, KIND_OF, Code, innermost, ptxas_version, tools_or_skip, word
 
 GOLDEN = pathlib.Path(__file__).with_name("golden.txt")
 
-# Instructions that are counted by name; the others by kind (KINDS in sass.py).
-BY_NAME = set("HMMA IMMA DMMA HGMMA LDSM LDS STS STSM LDG STG LDGSTS UTMALDG UTMASTG BAR SYNCS SHFL MUFU".split())
 # The main loop is the innermost one with the first of these that occurs in a loop at all.
 MAIN = ("HGMMA", "HMMA", "IMMA", "DMMA", "FFMA", "LDG")
 

@@ -11,30 +11,12 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
-# Kind of instruction by the first word of its name; what is not here is "other".
-KINDS = {
-    "matrix": "HMMA IMMA DMMA HGMMA IGMMA QGMMA WARPGROUP",
-    "fragment load": "LDSM LDS",
-    "fragment store": "STS STSM",
-    "global load": "LDG LD",
-    "global store": "STG ST RED ATOM ATOMG",
-    "async copy": "LDGSTS UTMALDG UTMASTG UBLKCP",
-    "barrier": "BAR SYNCS WARPSYNC FENCE",
-    "wait": "DEPBAR LDGDEPBAR",
-    "integer": "IMAD IADD3 IADD IADD64 LEA IABS IMNMX VIMNMX SHF SHL SHR I2I LOP3 PLOP3 SGXT PRMT "
-               "VIADD POPC BMSK",
-    "move": "MOV CS2R SEL S2R S2UR R2P P2R FSEL",
-    "compare": "ISETP FSETP HSETP2 DSETP",
-    "float": "FADD FMUL FFMA FMNMX FMNMX3 HADD2 HMUL2 HFMA2 HMNMX2 FCHK DADD DMUL DFMA",
-    "special": "MUFU I2F F2I UI2F UF2I",
-    "convert": "F2F F2FP I2FP",
-    "shuffle": "SHFL VOTE REDUX MATCH",
-    "branch": "BRA BRX EXIT RET CALL BSSY BSYNC YIELD",
-    "empty": "NOP",
-    "uniform": "UMOV UIADD3 UIMAD ULEA ULOP3 USHF USEL UISETP UPLOP3 R2UR VOTEU UPRMT ULDC LDC LDCU "
-               "UVIMNMX USGXT ELECT",
-}
-KIND_OF = {word: kind for kind, words in KINDS.items() for word in words.split()}
+# Kind of instruction by the first word of its name, and words that are counted by themselves, as
+# `ptxgen sass` has them; what is not here is "other".
+TABLE = (ROOT / "tools" / "sass" / "kinds.def").read_text(encoding="ascii")
+KIND_OF = {word: kind for kind, words in reversed(re.findall(r'^KIND\("([^"]+)",\s*"([^"]+)"\)', TABLE, re.M))
+           for word in words.split()}
+BY_NAME = set(re.findall(r'^NAME\("(\w+)"\)', TABLE, re.M))
 
 
 def tool_places(name, variable):

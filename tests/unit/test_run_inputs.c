@@ -212,7 +212,7 @@ Test(run_spec, forms)
     }
     const char *missing[] = {"in:/nonexistent/x.npy:f32"};
     cr_assert_eq(run_specs_parse(&f.msgs, &f.arena, missing, 1, &s), RUN_INPUT);
-    const char *tmap[] = {"tmap:in:x.npy:box=64x128"};
-    cr_assert_eq(run_specs_parse(&f.msgs, &f.arena, tmap, 1, &s), RUN_TOOL);
+    const char *tmap[] = {"tmap:in:/nonexistent/x.npy:box=64x128"};
+    cr_assert_eq(run_specs_parse(&f.msgs, &f.arena, tmap, 1, &s), RUN_INPUT);
     tear_down(&f);
 }

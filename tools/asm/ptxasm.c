@@ -2,21 +2,13 @@
  * pipes: no pipe can fill up, and a child that is killed leaves nothing half read. */
 #include "tools/asm/ptxasm.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-#ifndef PTXASM_TOOLS_ENV
-#define PTXASM_TOOLS_ENV ""
-#endif
+#include "tools/asm/child.h"
 
 enum { MAX_EXTRA = 64, PATH_ROOM = 4096 };
 
@@ -41,35 +33,6 @@ ptxasm_options ptxasm_options_default(const char *arch)
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
-/* Whole file, NUL-terminated; NULL if it cannot be read. */
-static char *read_file(const char *path, size_t *out_size)
-{
-    FILE *f = fopen(path, "rb");
-    if (f == NULL) {
-        return NULL;
-    }
-    size_t n = 0;
-    size_t room = 1 << 14;
-    char *buffer = malloc(room);
-    while (buffer != NULL) {
-        n += fread(buffer + n, 1, room - n - 1, f);
-        if (n + 1 < room) {
-            break;
-        }
-        char *bigger = realloc(buffer, room *= 2);
-        if (bigger == NULL) {
-            free(buffer);
-        }
-        buffer = bigger;
-    }
-    if (buffer != NULL) {
-        buffer[n] = 0;
-        *out_size = n;
-    }
-    (void)fclose(f);
-    return buffer;
-}
-
 static bool write_file(const char *path, const char *bytes, size_t size)
 {
     FILE *f = fopen(path, "wb");
@@ -80,115 +43,14 @@ static bool write_file(const char *path, const char *bytes, size_t size)
     return fclose(f) == 0 && ok;
 }
 
-static double now_ms(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
 /* ---- finding -------------------------------------------------------------------------------- */
-
-static bool is_program(const char *path)
-{
-    struct stat st;
-    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
-}
-
-static char *find_in_path(void)
-{
-    const char *path = getenv("PATH");
-    while (path != NULL && *path != 0) {
-        size_t n = strcspn(path, ":");
-        size_t room = n + sizeof "/ptxas";
-        char *file = malloc(room);
-        if (file == NULL) {
-            return NULL;
-        }
-        (void)snprintf(file, room, "%.*s/ptxas", (int)n, path);
-        if (n != 0 && is_program(file)) {
-            return file;
-        }
-        free(file);
-        path += path[n] == ':' ? n + 1 : n;
-    }
-    return NULL;
-}
-
-/* The line export PTXGEN_PTXAS='...' of the file that tools/deps wrote. */
-static char *find_installed(void)
-{
-    static const char key[] = "PTXGEN_PTXAS='";
-    size_t size = 0;
-    char *text = PTXASM_TOOLS_ENV[0] != 0 ? read_file(PTXASM_TOOLS_ENV, &size) : NULL;
-    char *found = NULL;
-    char *at = text != NULL ? strstr(text, key) : NULL;
-    if (at != NULL) {
-        at += sizeof key - 1;
-        at[strcspn(at, "'\n")] = 0;
-        found = is_program(at) ? strdup(at) : NULL;
-    }
-    free(text);
-    return found;
-}
 
 char *ptxasm_find(const char *path_or_null)
 {
-    if (path_or_null != NULL) {
-        return is_program(path_or_null) ? strdup(path_or_null) : NULL;
-    }
-    char *found = find_in_path();
-    return found != NULL ? found : find_installed();
+    return child_find(path_or_null, "ptxas", "PTXGEN_PTXAS");
 }
 
 /* ---- running -------------------------------------------------------------------------------- */
-
-/* Starts argv with stdout and stderr in the file `log`; 0 or errno. */
-static int start(const char *const *argv, const char *log, pid_t *out_pid)
-{
-    extern char **environ; /* NOLINT(cppcoreguidelines-avoid-non-const-global-variables): POSIX's */
-    posix_spawn_file_actions_t files;
-    int rc = posix_spawn_file_actions_init(&files);
-    if (rc != 0) {
-        return rc;
-    }
-    rc = posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-    if (rc == 0) {
-        rc = posix_spawn_file_actions_addopen(&files, 1, log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    }
-    if (rc == 0) {
-        rc = posix_spawn_file_actions_adddup2(&files, 1, 2);
-    }
-    if (rc == 0) {
-        char *const *args;
-        memcpy(&args, &argv, sizeof args); /* posix_spawn does not write to them */
-        rc = posix_spawn(out_pid, argv[0], &files, NULL, args, environ);
-    }
-    (void)posix_spawn_file_actions_destroy(&files);
-    return rc;
-}
-
-/* Waits for the child; false when the time ran out, the child is then gone too. */
-static bool wait_for(pid_t pid, uint32_t timeout_ms, int *out_state)
-{
-    double end = now_ms() + timeout_ms;
-    int state = 0;
-    for (;;) {
-        pid_t got = waitpid(pid, &state, timeout_ms != 0 ? WNOHANG : 0);
-        if (got == pid || (got < 0 && errno != EINTR)) {
-            *out_state = state;
-            return true;
-        }
-        if (timeout_ms != 0 && now_ms() > end) {
-            (void)kill(pid, SIGKILL);
-            while (waitpid(pid, &state, 0) < 0 && errno == EINTR) {
-            }
-            return false;
-        }
-        struct timespec nap = {.tv_nsec = 1000000};
-        (void)nanosleep(&nap, NULL);
-    }
-}
 
 char *ptxasm_version(const char *path)
 {
@@ -199,12 +61,11 @@ char *ptxasm_version(const char *path)
     }
     (void)close(fd);
     const char *argv[] = {path, "--version", NULL};
-    pid_t pid = 0;
     int state = 0;
     size_t size = 0;
     char *version = NULL;
-    if (start(argv, log, &pid) == 0 && wait_for(pid, 10000, &state)) {
-        char *text = read_file(log, &size);
+    if (child_run(argv, log, 10000, &state) == CHILD_ENDED) {
+        char *text = child_read_file(log, &size);
         char *at = text != NULL ? strstr(text, ", V") : NULL;
         version = at != NULL ? strndup(at + 3, strcspn(at + 3, "\n ,")) : NULL;
         free(text);
@@ -283,17 +144,16 @@ static ptxasm_status run_in(const files *f, const char *tool, const ptxasm_optio
     char arch[64];
     char level[8];
     make_argv(argv, tool, opt, f, arch, level);
-    pid_t pid = 0;
     int state = 0;
-    double begin = now_ms();
-    if (start(argv, f->log, &pid) != 0) {
+    double begin = child_now_ms();
+    child_end end = child_run(argv, f->log, opt->timeout_ms, &state);
+    if (end == CHILD_NOT_STARTED) {
         return PTXASM_NO_TOOL;
     }
-    bool ended = wait_for(pid, opt->timeout_ms, &state);
-    out->wall_ms = now_ms() - begin;
+    out->wall_ms = child_now_ms() - begin;
     size_t size = 0;
-    out->output = read_file(f->log, &size);
-    if (!ended) {
+    out->output = child_read_file(f->log, &size);
+    if (end == CHILD_TIMEOUT) {
         return PTXASM_TIMEOUT;
     }
     if (out->output == NULL) {
@@ -305,7 +165,7 @@ static ptxasm_status run_in(const files *f, const char *tool, const ptxasm_optio
     out->exit_code = WIFEXITED(state) ? WEXITSTATUS(state) : -1;
     ptxasm_status status = judge(out, state);
     if (status == PTXASM_OK && opt->want_cubin) {
-        out->cubin = (unsigned char *)read_file(f->cubin, &out->cubin_size);
+        out->cubin = (unsigned char *)child_read_file(f->cubin, &out->cubin_size);
         return out->cubin != NULL ? PTXASM_OK : PTXASM_IO;
     }
     return status;

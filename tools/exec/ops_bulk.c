@@ -182,13 +182,14 @@ static void bulk_lane(pe_warp *w, const pe_inst *i, uint32_t lane)
     uint64_t to = pe_src64(w, x->to)[lane] + (uint64_t)x->to_imm;
     uint64_t from = pe_src64(w, x->from)[lane] + (uint64_t)x->from_imm;
     bool is_store = x->kind == PE_BULK_STORE;
+    const uint32_t source = shared_at(from);
     pe_bulk b = {.kind = x->kind,
                  .w = w,
                  .i = i,
                  .lane = lane,
                  .home = w->cta,
-                 .shared = shared_at(is_store ? from : to),
-                 .source = x->kind == PE_BULK_SEND ? shared_at(from) : 0,
+                 .shared = is_store ? source : shared_at(to),
+                 .source = x->kind == PE_BULK_SEND ? source : 0,
                  .group = w->n_bulk_commits[lane],
                  .global = x->kind == PE_BULK_SEND || x->rank != 0 ? 0
                            : is_store                              ? to
