@@ -17,6 +17,9 @@ import tempfile
 PTXGEN, SOURCE = sys.argv[1:3]
 LONG = os.environ.get("PTXGEN_TEST_LONG")
 M, N, K, CTAS = 130, 200, 312, 1  # two tiles for one CTA, ten trips through a ring of four
+# Rows of the maps are multiples of 16 bytes, so k is one of 8.
+SIZES = [(M, N, K, CTAS, "practice"), (1, 1, 8, 1, "isa"), (127, 255, 56, 2, "practice"), (129, 257, 72, 3, "isa"),
+         (257, 300, 264, 2, "practice"), (256, 256, 64, 132, "practice")]
 GUARD = r"\s*(?:@!?%p\d+ )?"
 ORDER = re.compile(GUARD + r"(bar\.sync|barrier|fence|mbarrier\.(?:init|arrive|try_wait)|wgmma\.(?:fence|commit|wait)"
                    r"|cp\.async\.bulk\.(?:commit|wait)|cp\.async\.bulk\.tensor)")
@@ -78,11 +81,12 @@ def try_mutant(job):
 
 
 def main():
-    verified = sh(PTXGEN, "run", SOURCE, f"--arg=m={M}", f"--arg=n={N}", f"--arg=k={K}",
-                  f"--arg=ctas={CTAS}", "--device=cpu", "--verify", "--races", "--seeds=8")
-    if verified.returncode != 0:
-        print(verified.stderr)
-        return 1
+    for m, n, k, ctas, races in SIZES:
+        verified = sh(PTXGEN, "run", SOURCE, f"--arg=m={m}", f"--arg=n={n}", f"--arg=k={k}",
+                      f"--arg=ctas={ctas}", "--device=cpu", "--verify", f"--races={races}", "--seeds=8")
+        if verified.returncode != 0:
+            print(f"m {m}, n {n}, k {k}, ctas {ctas}: {verified.stderr}")
+            return 1
     text = sh(PTXGEN, "compile", SOURCE).stdout
     smem = re.search(r'"smem": "(\d+)"', text).group(1)
     lines = text.split("\n")

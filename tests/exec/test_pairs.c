@@ -2,12 +2,14 @@
  * tests/exec/faults.
  *
  *   = NAME kind=KIND[|KIND...] [block=N] [grid=N] [cluster=N] [races=off|practice|isa] [some]
+ * [practice]
  *   - bad        statements; lines that may be named by the report end in //!
  *   - good       statements
  *
  * Each `bad` program must be reported with that kind (mbarrier, race, deadlock ...) and at marked
  * lines, both of them where the fault has two, for every seed (`some`: for one at least). Each
- * `good` one is silent, with races looked for and without. PTXGEN_TEST_LONG=1 runs 100 seeds.
+ * `good` one is silent, with races looked for and without (`practice`: not with the fences that
+ * only the ISA asks for). PTXGEN_TEST_LONG=1 runs 100 seeds.
  *
  * Statements see: %p15, true in the first thread of the CTA; %r1 = %tid.x, %r2 = %ctaid.x, %r3 =
  * %tid.x / 32, %r4 = the address of sm, %rd1 and %rd2 = in and out (64 KiB each), `sm`: 48 KiB of
@@ -47,7 +49,7 @@ typedef struct pair {
     char name[128], kind[64], file[64];
     uint32_t block, grid, cluster;
     ptxexec_races races; /* for the bad one */
-    bool is_some;
+    bool is_some, is_practice;
     program bad, good;
 } pair;
 
@@ -175,7 +177,8 @@ static bool try_bad(const pair *p, uint64_t seed, bool *seen)
 
 static bool try_good(const pair *p, uint64_t seed)
 {
-    for (ptxexec_races races = PTXEXEC_RACES_OFF; races <= PTXEXEC_RACES_ISA; races++) {
+    ptxexec_races last = p->is_practice ? PTXEXEC_RACES_PRACTICE : PTXEXEC_RACES_ISA;
+    for (ptxexec_races races = PTXEXEC_RACES_OFF; races <= last; races++) {
         ptxexec_report *r = run(p, &p->good, seed, races);
         char what[700] = "";
         if (ptxexec_report_fault_count(r) > 0) {
@@ -246,6 +249,8 @@ static void begin_pair(pair *p, const char *file, char *line)
             p->races = PTXEXEC_RACES_ISA;
         } else if (strcmp(word, "some") == 0) {
             p->is_some = true;
+        } else if (strcmp(word, "practice") == 0) {
+            p->is_practice = true;
         } else {
             size_t n = strlen(p->name);
             (void)snprintf(p->name + n, sizeof p->name - n, "%s%s", n > 0 ? " " : "", word);

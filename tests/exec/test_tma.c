@@ -337,9 +337,109 @@ static bool try_case(uint32_t k)
     return is_ok;
 }
 
+/* ---- maps made on the device ------------------------------------------------------------------
+ */
+
+static const char replace[] =
+    ".version 8.6\n.target sm_90a\n.address_size 64\n.shared .align 128 .b8 sm[128];\n"
+    ".visible .entry k(.param .u64 out, .param .u64 array)\n{\n"
+    ".reg .b32 %%r<8>;\n.reg .b64 %%rd<8>;\n.reg .pred %%p<2>;\n"
+    "ld.param.u64 %%rd1, [out];\nld.param.u64 %%rd2, [array];\nmov.u32 %%r1, %%tid.x;\n"
+    "mov.u32 %%r2, sm;\nmad.lo.u32 %%r3, %%r1, 4, %%r2;\nst.shared.b32 [%%r3], 0;\nbar.warp.sync "
+    "-1;\nsetp.ne.u32 %%p1, %%r1, 0;\n@%%p1 bra $E;\n%s$E:\nbar.warp.sync -1;\n"
+    "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned "
+    "[%%rd1], [%%r2], 128;\nfence.proxy.tensormap::generic.acquire.gpu [%%rd1], 128;\nret;\n}\n";
+
+static const uint32_t elem_codes[] = {0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 8, 11, 12};
+
+static size_t put_replaces(const tma_case *c, char *to, size_t size)
+{
+    static const char set[] = "tensormap.replace.tile.%s.shared::cta.b1024.b32 [%%r2], %s%u;\n";
+    char at[8];
+    size_t n = 0;
+    n += (size_t)snprintf(to + n, size - n,
+                          "tensormap.replace.tile.global_address.shared::cta.b1024.b64 [%%r2], "
+                          "%%rd2;\n");
+    n += (size_t)snprintf(to + n, size - n, set, "rank", "", c->rank - 1);
+    n += (size_t)snprintf(to + n, size - n, set, "elemtype", "", elem_codes[c->type]);
+    n += (size_t)snprintf(to + n, size - n, set, "swizzle_mode", "", c->swizzle);
+    n += (size_t)snprintf(to + n, size - n, set, "interleave_layout", "", 0);
+    n += (size_t)snprintf(to + n, size - n, set, "fill_mode", "", c->fill);
+    for (uint32_t d = 0; d < c->rank; d++) {
+        (void)snprintf(at, sizeof at, "%u, ", d);
+        n += (size_t)snprintf(to + n, size - n, set, "box_dim", at, c->box[d]);
+        n += (size_t)snprintf(to + n, size - n, set, "global_dim", at, (uint32_t)c->dims[d]);
+        n += (size_t)snprintf(to + n, size - n, set, "element_stride", at, c->step[d]);
+        if (d > 0) {
+            n += (size_t)snprintf(to + n, size - n,
+                                  "tensormap.replace.tile.global_stride.shared::cta.b1024.b64 "
+                                  "[%%r2], %u, %llu;\n",
+                                  d - 1, (unsigned long long)c->strides[d]);
+        }
+    }
+    return n;
+}
+
+/* The bytes are those that the encoder makes. */
+static bool try_replace(uint32_t k)
+{
+    static char text[8192], middle[6144];
+    tma_case c;
+    (void)draw_case(&c, k);
+    c.strides[c.rank - 1] += k % 7 == 3 && c.rank > 1 ? UINT64_C(1) << 37 : 0;
+    (void)put_replaces(&c, middle, sizeof middle);
+    (void)snprintf(text, sizeof text, replace, middle);
+    ptxexec_module *m = NULL;
+    ptxexec_device *d = NULL;
+    ptxexec_report *r = NULL;
+    uint64_t at[2] = {0, UINT64_C(0x123456789AB0)};
+    unsigned char want[128], have[128];
+    ptxexec_tensormap t = {.struct_size = sizeof t,
+                           .type = c.type,
+                           .rank = c.rank,
+                           .swizzle = c.swizzle,
+                           .oob_fill = c.fill,
+                           .address = at[1]};
+    for (uint32_t j = 0; j < c.rank; j++) {
+        t.dims[j] = c.dims[j];
+        t.box[j] = c.box[j];
+        t.elem_strides[j] = c.step[j];
+        if (j > 0) {
+            t.strides[j - 1] = c.strides[j];
+        }
+    }
+    bool is_ok = ptxexec_tensormap_encode(&t, want) == PTXEXEC_OK &&
+                 ptxexec_module_load(NULL, text, strlen(text), &m) == PTXEXEC_OK &&
+                 ptxexec_device_create(NULL, &d) == PTXEXEC_OK &&
+                 ptxexec_device_alloc(d, 128, PTXEXEC_FILL_POISON, "out", &at[0]) == PTXEXEC_OK;
+    ptxexec_launch_options o = {.struct_size = sizeof o,
+                                .grid = {1, 1, 1},
+                                .block = {32, 1, 1},
+                                .params = at,
+                                .params_size = sizeof at,
+                                .races = PTXEXEC_RACES_ISA};
+    is_ok = is_ok && ptxexec_launch(d, m, &o, &r) == PTXEXEC_OK &&
+            ptxexec_device_read(d, at[0], have, 128, NULL, NULL) == PTXEXEC_OK;
+    for (uint32_t j = 0; is_ok && j < 128; j++) {
+        is_ok = have[j] == want[j] || report(&c, "replace", j);
+    }
+    if (!is_ok && m != NULL && ptxexec_module_diag_count(m) > 0) {
+        printf("%s\n", ptxexec_module_diag(m, 0).message);
+    } else if (!is_ok && r != NULL && ptxexec_report_fault_count(r) > 0) {
+        printf("%s\n", ptxexec_report_fault(r, 0).message);
+    }
+    ptxexec_report_destroy(r);
+    ptxexec_device_destroy(d);
+    ptxexec_module_destroy(m);
+    return is_ok;
+}
+
 int main(void)
 {
     uint32_t n_fail = 0;
+    for (uint32_t k = 0; k < N_CASES && n_fail < 5; k++) {
+        n_fail += try_replace(k) ? 0 : 1;
+    }
     for (uint32_t k = 0; k < N_CASES && n_fail < 5; k++) {
         n_fail += try_case(k) ? 0 : 1;
     }
