@@ -25,6 +25,8 @@
 
 #include "tools/exec/ptxexec.h"
 
+#include "../failing.h"
+
 enum { MEMORY = 65536, MAX_TEXT = 1 << 16, MAX_LINES = 512 };
 
 static const char head[] =
@@ -80,7 +82,9 @@ static bool load(const pair *p, program *g, const char *which)
     return fail(p, which, 0, what);
 }
 
-static ptxexec_report *run(const pair *p, const program *g, uint64_t seed, ptxexec_races races)
+/* NULL when the allocator refuses before there is a report. */
+static ptxexec_report *run_with(const ptxexec_allocator *alloc, const pair *p, const program *g,
+                                uint64_t seed, ptxexec_races races)
 {
     ptxexec_device *d = NULL;
     ptxexec_report *r = NULL;
@@ -90,10 +94,11 @@ static ptxexec_report *run(const pair *p, const program *g, uint64_t seed, ptxex
         unsigned char map[2][128];
     } params = {.at = {0, 0}};
     uint64_t *at = params.at;
-    if (ptxexec_device_create(NULL, &d) != PTXEXEC_OK ||
+    if (ptxexec_device_create(alloc, &d) != PTXEXEC_OK ||
         ptxexec_device_alloc(d, MEMORY, PTXEXEC_FILL_ZERO, "in", &at[0]) != PTXEXEC_OK ||
         ptxexec_device_alloc(d, MEMORY, PTXEXEC_FILL_ZERO, "out", &at[1]) != PTXEXEC_OK) {
-        exit(2);
+        ptxexec_device_destroy(d);
+        return NULL;
     }
     for (uint32_t k = 0; k < 2; k++) {
         ptxexec_tensormap t = {.struct_size = sizeof t,
@@ -119,6 +124,15 @@ static ptxexec_report *run(const pair *p, const program *g, uint64_t seed, ptxex
                                 .races = races};
     (void)!ptxexec_launch(d, g->m, &o, &r);
     ptxexec_device_destroy(d);
+    return r;
+}
+
+static ptxexec_report *run(const pair *p, const program *g, uint64_t seed, ptxexec_races races)
+{
+    ptxexec_report *r = run_with(NULL, p, g, seed, races);
+    if (r == NULL) {
+        exit(2);
+    }
     return r;
 }
 
@@ -196,6 +210,28 @@ static bool try_good(const pair *p, uint64_t seed)
     return true;
 }
 
+/* Each request for memory refused, one at a time: nothing worse happens than that the launch says
+ * so, and nothing stays behind. */
+static bool try_memory(const pair *p, uint64_t step)
+{
+    for (uint64_t at = 1;; at += step) {
+        failing f = {.fail_at = at};
+        ptxexec_allocator alloc = {.user = &f, .resize = resize_failing};
+        ptxexec_report *r = run_with(&alloc, p, &p->good, 1, PTXEXEC_RACES_PRACTICE);
+        ptxexec_status status = r != NULL ? ptxexec_report_status(r) : PTXEXEC_E_NOMEM;
+        ptxexec_report_destroy(r);
+        if (status != PTXEXEC_OK && status != PTXEXEC_E_NOMEM) {
+            return fail(p, "good", at, "a refused request for memory became another failure");
+        }
+        if (f.live_blocks != 0 || f.live_bytes != 0) {
+            return fail(p, "good", at, "memory is left behind where a request for it was refused");
+        }
+        if (f.n < at) {
+            return true;
+        }
+    }
+}
+
 static void try_pair(pair *p)
 {
     uint64_t n = getenv("PTXGEN_TEST_LONG") != NULL ? 100 : 8;
@@ -207,6 +243,7 @@ static void try_pair(pair *p)
     for (uint64_t seed = 0; is_ok && seed < (p->is_some ? 4 * n : n); seed++) {
         is_ok = try_bad(p, seed, &has_seen) && (seed >= n || try_good(p, seed));
     }
+    is_ok = is_ok && try_memory(p, getenv("PTXGEN_TEST_LONG") != NULL ? 1 : 7);
     if (is_ok && !has_seen) {
         is_ok = fail(p, "bad", n, "no seed reported it");
     }

@@ -61,10 +61,15 @@ typedef struct doing {
 static bool new_cells(pe_races *r, uint32_t shift, page *out)
 {
     size_t n = PAGE >> shift;
+    cell *cells = PG_NEWS(&r->arena, cell, n);
+    read_mark *reads = PG_NEWS(&r->arena, read_mark, n * r->n_warps);
+    if (cells == NULL || reads == NULL) {
+        return false; /* and the page is as it was */
+    }
     out->shift = shift;
-    out->cells = PG_NEWS(&r->arena, cell, n);
-    out->reads = PG_NEWS(&r->arena, read_mark, n * r->n_warps);
-    return out->cells != NULL && out->reads != NULL;
+    out->cells = cells;
+    out->reads = reads;
+    return true;
 }
 
 /* Smaller cells: each gets the history of the one that it was part of. */
