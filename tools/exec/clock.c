@@ -118,6 +118,20 @@ static void publish(pe_warp *w, pe_clock *into, uint32_t mask, uint32_t *joined)
     }
 }
 
+/* A relaxed arrival publishes what lies before the thread's last fence. */
+static void publish_fenced(pe_warp *w, pe_clock *into, uint32_t mask)
+{
+    pe_races *r = w->cta->races;
+    pg_foreach_lane(l, mask)
+    {
+        uint32_t tid = w->race_index * PE_LANES + l;
+        if (r->fenced[tid] != 0) {
+            join(r, into, r->seen[tid]);
+            into->at[tid] = r->fenced[tid] > into->at[tid] ? r->fenced[tid] : into->at[tid];
+        }
+    }
+}
+
 /* In practice a fence covers what a barrier carries on: all fence, a barrier, one thread signals.
  */
 static void see(pe_races *r, uint32_t tid, pe_clock *c)
@@ -277,9 +291,14 @@ static bool open_phase(pe_cta *cta, pe_mbar *b)
     return b->open != NULL;
 }
 
-void pe_race_mbar_arrive(pe_warp *w, pe_mbar *b, uint32_t mask)
+void pe_race_mbar_arrive(pe_warp *w, pe_mbar *b, uint32_t mask, bool is_relaxed)
 {
-    if (open_phase(w->cta, b)) {
+    if (!open_phase(w->cta, b)) {
+        return;
+    }
+    if (is_relaxed) {
+        publish_fenced(w, b->open, mask);
+    } else {
         publish(w, b->open, mask, &b->joined);
     }
 }
@@ -378,11 +397,16 @@ void pe_race_mbar_waited(pe_warp *w, uint32_t mask)
 /* ---- barrier.cluster --------------------------------------------------------------------------
  */
 
-void pe_race_cluster_arrive(pe_warp *w, uint32_t mask)
+void pe_race_cluster_arrive(pe_warp *w, uint32_t mask, bool is_relaxed)
 {
     pe_races *r = w->cta->races;
     r->cluster_open = with_agents(w->cta, r->cluster_open);
-    if (r->cluster_open != NULL) {
+    if (r->cluster_open == NULL) {
+        return;
+    }
+    if (is_relaxed) {
+        publish_fenced(w, r->cluster_open, mask);
+    } else {
         publish(w, r->cluster_open, mask, NULL);
     }
 }

@@ -235,8 +235,8 @@ uint64_t pe_mbar_arrive(pe_mbar_use *u, uint32_t n, uint32_t how)
                b->expected, b->phase, b->at);
         return before;
     }
-    if (u->w->cta->races != NULL && (how & PE_MBAR_RELEASE) != 0) {
-        pe_race_mbar_arrive(u->w, b, 1u << u->lane);
+    if (u->w->cta->races != NULL && (how & (PE_MBAR_RELEASE | PE_MBAR_RELAXED)) != 0) {
+        pe_race_mbar_arrive(u->w, b, 1u << u->lane, (how & PE_MBAR_RELAXED) != 0);
     }
     b->pending -= n;
     b->expected -= (how & PE_MBAR_DROP) != 0 ? n : 0;

@@ -40,7 +40,7 @@ typedef struct pe_mbar_use {
     pe_mbar *b;
 } pe_mbar_use;
 
-enum { PE_MBAR_DROP = 1, PE_MBAR_NO_COMPLETE = 2, PE_MBAR_RELEASE = 4 };
+enum { PE_MBAR_DROP = 1, PE_MBAR_NO_COMPLETE = 2, PE_MBAR_RELEASE = 4, PE_MBAR_RELAXED = 8 };
 
 /* Finds the object at a shared address. False after a fault: misaligned, outside, not initialised,
  * invalidated, overwritten. */

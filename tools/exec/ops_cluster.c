@@ -89,8 +89,8 @@ static void cluster_arrive(pe_warp *w, const pe_inst *i, uint32_t mask)
     {
         w->cluster_phase[l] = c->n_phases;
     }
-    if (c->races != NULL && i->op != 0) {
-        pe_race_cluster_arrive(w, mask);
+    if (c->races != NULL) {
+        pe_race_cluster_arrive(w, mask, i->op == 0);
     }
     w->cta->n_events++;
     c->n_arrived += pe_count(mask);

@@ -270,7 +270,7 @@ static void decode_arrive(pe_dec *d, uint32_t what, uint32_t order)
     d->i.op = is_tx ? A_ARRIVE_TX : what == 5 ? A_EXPECT : what == 6 ? A_COMPLETE : A_ARRIVE;
     d->i.n = what == 4 ? PE_MBAR_DROP : 0;
     d->i.n |= is_arrive && pe_take(d, "noComplete") ? PE_MBAR_NO_COMPLETE : 0;
-    d->i.n |= order != 3 ? PE_MBAR_RELEASE : 0;
+    d->i.n |= order != 3 ? PE_MBAR_RELEASE : PE_MBAR_RELAXED;
     d->i.flags |= PE_I_STRONG;
     if (is_arrive) {
         d->i.d = pe_out(d, 0, 64);

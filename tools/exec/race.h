@@ -81,7 +81,7 @@ void pe_race_bar_release(pe_cta *cta, uint32_t id, bool is_whole);
 void pe_race_meet(pe_warp *w, uint32_t set, bool is_barrier);
 void pe_race_fence(pe_warp *w, uint32_t mask);
 void pe_race_exit(pe_warp *w, uint32_t mask);
-void pe_race_cluster_arrive(pe_warp *w, uint32_t mask);
+void pe_race_cluster_arrive(pe_warp *w, uint32_t mask, bool is_relaxed);
 void pe_race_cluster_over(pe_cluster *c); /* before waiters are woken */
 void pe_race_cluster_waited(pe_warp *w, uint32_t mask);
 void pe_race_proxy_fence(pe_warp *w, uint32_t mask);
@@ -94,7 +94,7 @@ void pe_race_strong(pe_warp *w, const pe_inst *i, uint32_t mask, const uint64_t 
 /* What copies write that signal at an mbarrier is stamped with an agent of the barrier, and the
  * phase in which it arrived: who waited for that phase has seen it. */
 uint32_t pe_race_new_agent(pe_cta *cta);
-void pe_race_mbar_arrive(pe_warp *w, pe_mbar *b, uint32_t mask);
+void pe_race_mbar_arrive(pe_warp *w, pe_mbar *b, uint32_t mask, bool is_relaxed);
 void pe_race_mbar_over(pe_cta *cta, pe_mbar *b); /* a phase is over; before its waiters are woken */
 /* The lanes saw the end of the phase of the barrier wait_key. */
 void pe_race_mbar_waited(pe_warp *w, uint32_t mask);
