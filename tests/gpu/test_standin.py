@@ -250,10 +250,21 @@ def tensor_maps_reach_the_driver(c):
     assert len(sizes) == 10 + 9, sizes  # nine parameters, and the end
 
 
+def a_product_by_tensor_maps_is_right_on_both(c):
+    """The driver's maps through TMA copies, wgmma, 192 KiB of shared memory; sizes that are no multiples of the tiles."""
+    file = str(WHOLE / "gemm_ws.ptir")
+    for m, n, k in ((130, 260, 72), (64, 256, 200)):
+        args = [file, f"--arg=m={m}", f"--arg=n={n}", f"--arg=k={k}", "--arg=ctas=2", "--verify"]
+        for device in ("cuda", "cpu"):
+            run = Driver(c).run(*args, f"--out=pc={device}.npy", f"--device={device}", want=0)
+            assert f"pc: {m * n} elements right" in run.out, run.out
+        assert c.read("cuda.npy") == c.read("cpu.npy")
+
+
 def broken_rules_of_tensor_maps_are_named(c):
     """Before the driver is asked, on both devices."""
     file = str(WHOLE / "gemm_ws.ptir")
-    for k, device in ((65, "cuda"), (66, "cuda")):
+    for k, device in ((65, "cuda"), (66, "cpu")):
         run = Driver(c).run(file, "--arg=m=130", "--arg=n=260", f"--arg=k={k}", "--arg=ctas=2", f"--device={device}", run=0, want=1)
         assert set(run.numbers()) == {"5111"} and f"tensor map 'ta': globalStrides[0] is {2 * k}" in run.err, run.err
         assert not calls(run.log, "cuTensorMapEncodeTiled")
@@ -333,6 +344,7 @@ if __name__ == "__main__":
         any_call_of_a_large_kernel_may_fail, memory_runs_out, texts_may_fail_too, a_wrong_kernel_is_4,
         writes_beside_an_array_are_4, unwritten_elements_are_not_right, what_the_drivers_compiler_refuses,
         a_driver_older_than_the_ptx, the_device_must_fit, shared_memory_is_asked_for, tensor_maps_reach_the_driver,
+        a_product_by_tensor_maps_is_right_on_both,
         broken_rules_of_tensor_maps_are_named, clusters_are_an_attribute, no_driver, no_device,
         a_driver_that_fails_is_no_absent_driver, who_runs_where, older_drivers,
     ])

@@ -45,10 +45,14 @@ typedef struct mma {
     pe_opnd d[4], a[8], b[4], c[4];
 } mma;
 
-typedef struct tiles {
-    double a[M_MAX][K_MAX], b[K_MAX][N_MAX], c[M_MAX][N_MAX];
-    int32_t ia[M_MAX][K_MAX], ib[K_MAX][N_MAX];
-    int64_t ic[M_MAX][N_MAX];
+typedef union tiles { /* floats, or integers */
+    struct {
+        double a[M_MAX][K_MAX], b[K_MAX][N_MAX], c[M_MAX][N_MAX];
+    };
+    struct {
+        int32_t ia[M_MAX][K_MAX], ib[K_MAX][N_MAX];
+        int64_t ic[M_MAX][N_MAX];
+    };
 } tiles;
 
 /* ---- where elements live ----------------------------------------------------------------------
@@ -123,24 +127,39 @@ static inline int32_t byte_value(mma_fmt fmt, uint32_t x)
     return fmt == MMA_S8 ? (int32_t)(int8_t)(uint8_t)x : (int32_t)(x & 0xFFu);
 }
 
+/* One element of each lane as an integer: bytes of A and B, words of C. */
+static void unpack_ints(mma_fmt fmt, const uint32_t *r, uint32_t shift, int32_t v[PE_LANES])
+{
+    for (uint32_t l = 0; l < PE_LANES; l++) {
+        v[l] = fmt == MMA_S32 ? (int32_t)r[l] : byte_value(fmt, r[l] >> shift);
+    }
+}
+
+/* Lanes 4 g + q, in two loops of fixed length. */
+enum { GROUPS = 8, QUADS = 4 };
+
 static void gather_a(const pe_warp *w, const mma *x, tiles *t)
 {
     uint32_t bits = fmts[x->a_fmt].bits;
     uint32_t per = 32 / bits;
     double v[PE_LANES] = {0};
+    int32_t iv[PE_LANES];
     for (uint32_t j = 0; j < x->n_a; j++) {
         const uint32_t *r = pe_src32(w, x->a[j]);
+        uint32_t row = a_row(x, 0, j);
         for (uint32_t p = 0; p < per; p++) {
-            if (x->d_fmt != MMA_S32) {
-                unpack(x->a_fmt, r, bits * p, v);
+            uint32_t k = a_k(x, 0, j, per) + p;
+            if (x->d_fmt == MMA_S32) {
+                unpack_ints(x->a_fmt, r, bits * p, iv);
+                for (uint32_t l = 0; l < PE_LANES; l++) {
+                    t->ia[row + l / QUADS][k + per * (l % QUADS)] = iv[l];
+                }
+                continue;
             }
-            for (uint32_t l = 0; l < PE_LANES; l++) {
-                uint32_t row = a_row(x, l, j);
-                uint32_t k = a_k(x, l, j, per) + p;
-                if (x->d_fmt == MMA_S32) {
-                    t->ia[row][k] = byte_value(x->a_fmt, r[l] >> (bits * p));
-                } else {
-                    t->a[row][k] = v[l];
+            unpack(x->a_fmt, r, bits * p, v);
+            for (uint32_t g = 0; g < GROUPS; g++) {
+                for (uint32_t q = 0; q < QUADS; q++) {
+                    t->a[row + g][k + per * q] = v[QUADS * g + q];
                 }
             }
         }
@@ -152,18 +171,22 @@ static void gather_b(const pe_warp *w, const mma *x, tiles *t)
     uint32_t bits = fmts[x->b_fmt].bits;
     uint32_t per = 32 / bits;
     double v[PE_LANES] = {0};
+    int32_t iv[PE_LANES];
     for (uint32_t j = 0; j < x->n_b; j++) {
         const uint32_t *r = pe_src32(w, x->b[j]);
         for (uint32_t p = 0; p < per; p++) {
-            if (x->d_fmt != MMA_S32) {
-                unpack(x->b_fmt, r, bits * p, v);
+            uint32_t k = b_k(0, j, per) + p;
+            if (x->d_fmt == MMA_S32) {
+                unpack_ints(x->b_fmt, r, bits * p, iv);
+                for (uint32_t l = 0; l < PE_LANES; l++) {
+                    t->ib[k + per * (l % QUADS)][l / QUADS] = iv[l];
+                }
+                continue;
             }
-            for (uint32_t l = 0; l < PE_LANES; l++) {
-                uint32_t k = b_k(l, j, per) + p;
-                if (x->d_fmt == MMA_S32) {
-                    t->ib[k][l / 4] = byte_value(x->b_fmt, r[l] >> (bits * p));
-                } else {
-                    t->b[k][l / 4] = v[l];
+            unpack(x->b_fmt, r, bits * p, v);
+            for (uint32_t g = 0; g < GROUPS; g++) {
+                for (uint32_t q = 0; q < QUADS; q++) {
+                    t->b[k + per * q][g] = v[QUADS * g + q];
                 }
             }
         }
@@ -179,16 +202,17 @@ static void gather_c(const pe_warp *w, const mma *x, tiles *t)
         const uint32_t *r = pe_src32(w, x->c[j]);
         for (uint32_t p = 0; p < per; p++) {
             uint32_t e = j * per + p;
-            if (x->c_fmt != MMA_S32) {
-                unpack(x->c_fmt, r, 16 * p, v);
+            uint32_t row = 8 * (e / 2);
+            if (x->c_fmt == MMA_S32) {
+                for (uint32_t l = 0; l < PE_LANES; l++) {
+                    t->ic[row + l / QUADS][2 * (l % QUADS) + e % 2] = (int32_t)r[l];
+                }
+                continue;
             }
-            for (uint32_t l = 0; l < PE_LANES; l++) {
-                uint32_t row = l / 4 + 8 * (e / 2);
-                uint32_t col = 2 * (l % 4) + e % 2;
-                if (x->c_fmt == MMA_S32) {
-                    t->ic[row][col] = (int32_t)r[l];
-                } else {
-                    t->c[row][col] = v[l];
+            unpack(x->c_fmt, r, 16 * p, v);
+            for (uint32_t g = 0; g < GROUPS; g++) {
+                for (uint32_t q = 0; q < QUADS; q++) {
+                    t->c[row + g][2 * q + e % 2] = v[QUADS * g + q];
                 }
             }
         }
@@ -333,12 +357,15 @@ static void mma_sync(pe_warp *w, const pe_inst *i, uint32_t mask)
     uint32_t per = x->d_fmt == MMA_F16 ? 2 : 1;
     for (uint32_t j = 0; j < x->n_d; j++) {
         uint32_t r[PE_LANES];
-        for (uint32_t l = 0; l < PE_LANES; l++) {
-            uint32_t e = j * per;
-            uint32_t row = l / 4 + 8 * (e / 2);
-            uint32_t col = 2 * (l % 4) + e % 2;
-            r[l] = result_bits(x, &t, row, col);
-            r[l] |= per == 2 ? result_bits(x, &t, row, col + 1) << 16 : 0;
+        uint32_t row = 8 * (j * per / 2);
+        uint32_t first = j * per % 2;
+        for (uint32_t l = 0; l < PE_LANES && x->d_fmt == MMA_F32; l++) {
+            r[l] = pe_r32((float)t.c[row + l / QUADS][2 * (l % QUADS) + first]);
+        }
+        for (uint32_t l = 0; l < PE_LANES && x->d_fmt != MMA_F32; l++) {
+            uint32_t col = 2 * (l % QUADS) + first;
+            r[l] = result_bits(x, &t, row + l / QUADS, col);
+            r[l] |= per == 2 ? result_bits(x, &t, row + l / QUADS, col + 1) << 16 : 0;
         }
         pe_put32(w, x->d[j], r, PE_ALL, result_poison(x, &s, j));
     }
