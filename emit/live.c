@@ -34,8 +34,8 @@ typedef struct walk {
     PG_VEC(group) groups;
     uint32_t *held, *held_by;  /* by loop header: halves carried around it; register counted last */
     pg_vec_u32 stack, crossed; /* crossed: live-in blocks */
-    uint32_t *through;         /* by block: halves live in all of it */
-    int32_t *change;           /* by statement: halves that begin to live before it */
+    uint32_t *through;         /* by block: quarters live in all of it */
+    int32_t *change;           /* by statement: quarters that begin to live before it */
     const pg_live_span *spans;
     uint32_t *peaks; /* by span: where values are collected; NULL: counted only */
     uint32_t n_spans;
@@ -94,7 +94,7 @@ static bool walk_up(walk *w)
             }
             w->out[p] = w->stamp;
             bool is_killed = w->has_group[p] == w->stamp && w->groups.at[w->group_of[p]].is_killed;
-            bool is_full = w->through[p] >= 2 * PG_LIVE_MOST;
+            bool is_full = w->through[p] >= 4 * PG_LIVE_MOST;
             if (!is_killed && !is_full && !live_in(w, p)) {
                 return false;
             }
@@ -135,7 +135,7 @@ static bool walk_down(walk *w)
 static bool note_value(walk *w, uint32_t reg, uint32_t first, uint32_t end)
 {
     const pg_live *l = w->l;
-    pg_live_value value = {.reg = reg, .halves = l->halves[reg]};
+    pg_live_value value = {.reg = reg, .halves = (l->quarters[reg] + 1u) / 2};
     for (uint32_t k = l->ordered.reg_at[reg]; k < l->ordered.reg_at[reg + 1]; k++) {
         const pg_live_ref *r = &l->ordered.refs[l->ordered.by_reg[k]];
         if ((r->how & PG_LIVE_WRITE) != 0) {
@@ -159,8 +159,8 @@ static bool add_range(walk *w, uint32_t reg, uint32_t first, uint32_t end)
     if (w->peaks != NULL) {
         return note_value(w, reg, first, end);
     }
-    w->change[first] += w->l->halves[reg];
-    w->change[end] -= w->l->halves[reg];
+    w->change[first] += w->l->quarters[reg];
+    w->change[end] -= w->l->quarters[reg];
     return true;
 }
 
@@ -220,7 +220,7 @@ static void add_held(walk *w, uint32_t reg, bool is_whole)
             bool is_in = w->in[h] == w->stamp && (is_whole || w->def_in[h] == w->stamp);
             if (is_in && w->held_by[h] != w->stamp) {
                 w->held_by[h] = w->stamp;
-                w->held[h] += type == PG_PTX_B16 ? 1 : l->halves[reg];
+                w->held[h] += type == PG_PTX_B16 ? 1 : l->quarters[reg] / 2;
             }
             loop = outer;
             outer = loop == 0 ? 0 : l->blocks.at[loop - 1].outer;
@@ -245,7 +245,7 @@ static bool walk_register(walk *w, uint32_t reg)
             continue;
         }
         if (w->peaks == NULL) {
-            w->through[b] += l->halves[reg];
+            w->through[b] += l->quarters[reg];
         } else if (!note_value(w, reg, l->blocks.at[b].first, l->blocks.at[b].end)) {
             return false;
         }
@@ -264,7 +264,7 @@ static bool walk_register(walk *w, uint32_t reg)
 static bool walk_all(walk *w)
 {
     for (uint32_t r = 0; r < w->l->f->regs.n; r++) {
-        if (w->l->halves[r] != 0 && !walk_register(w, r)) {
+        if (w->l->quarters[r] != 0 && !walk_register(w, r)) {
             return false;
         }
     }
@@ -291,7 +291,7 @@ static void find_peaks(const walk *w, peak *out)
         if (s->kind != PG_PTX_S_INST || !l->blocks.at[b].is_reached) {
             continue;
         }
-        uint32_t live = ((uint32_t)now + w->through[b] + 1) / 2;
+        uint32_t live = ((uint32_t)now + w->through[b] + 3) / 4;
         live += (l->what[l->order[p]] & PG_LIVE_SPLIT) != 0 ? SLOW_PATH : 0;
         for (uint32_t i = 0; i < w->n_spans; i++) {
             bool is_inside = w->spans[i].first <= p && p < w->spans[i].end;
@@ -406,11 +406,14 @@ static uint32_t step_above(uint32_t regs)
     return regs;
 }
 
+/* Fitted to what ptxas gives library kernels (tests/sass/registers.py): some more than the least,
+ * to run independent chains side by side, and a quarter of what running loads early could take. */
 static uint32_t estimate(uint32_t least, uint32_t early)
 {
     uint32_t step = step_above(least);
     uint32_t high = early > least ? early : least;
-    return high < step ? high : step;
+    high = high < step ? high : step;
+    return (108 * least + 24 * (high - least) + 50) / 100;
 }
 
 static pg_status run(pg_live *l, const job *j)

@@ -3,8 +3,8 @@
  * I1  Constants, parameters and the size of the grid stand in constant memory or in instructions:
  *     they cost nothing. Predicates have registers of their own.
  * I2  Halves that come from or go into a 32-bit register are used in place: half a register each.
- * I3  Integers that are the same for all threads and written once may live in uniform registers;
- *     those cost nothing where a mode says so. */
+ * I3  Integers that are the same for all threads may live in uniform registers: ptxas puts some of
+ *     them there. They cost three quarters, and nothing where a mode says so. */
 #include "emit/live_int.h"
 
 static bool is_one_of(const pg_ptx_stmt *s, const char *const *words, size_t n)
@@ -131,7 +131,7 @@ pg_status pg_live_uniform(pg_live *l)
     }
     for (uint32_t r = 0; r < f->regs.n; r++) {
         bool is_float = pg_ptx_type_infos[f->regs.at[r].type].cls == 'F';
-        l->is_uniform[r] = !differs[r] && !is_float && n_writes[r] == 1;
+        l->is_uniform[r] = !differs[r] && !is_float && n_writes[r] >= 1;
     }
     return PG_OK;
 }
@@ -146,8 +146,8 @@ static void cost_halves(pg_live *l)
             const pg_ptx_opnd *o = &f->pool.at[t->ops + k];
             for (uint32_t j = 0; o->kind == PG_PTX_O_VEC && o->n == 2 && j < 2; j++) {
                 const pg_ptx_opnd *half = &f->pool.at[o->id + j];
-                if (half->kind == PG_PTX_O_REG && l->halves[half->id] == 2) {
-                    l->halves[half->id] = 1;
+                if (half->kind == PG_PTX_O_REG && l->quarters[half->id] == 4) {
+                    l->quarters[half->id] = 2;
                 }
             }
         }
@@ -158,7 +158,7 @@ pg_status pg_live_costs(pg_live *l, pg_live_mode mode)
 {
     const pg_ptx_func *f = l->f;
     const pg_live_index *x = &l->text;
-    l->halves = PG_NEWS(l->arena, uint8_t, f->regs.n + 1);
+    l->quarters = PG_NEWS(l->arena, uint8_t, f->regs.n + 1);
     bool *is_made = PG_NEWS(l->arena, bool, f->regs.n + 1); /* by something that costs, or twice */
     bool *is_known = PG_NEWS(l->arena, bool, f->regs.n + 1);
     PG_TRY(pg_arena_status(l->arena));
@@ -173,7 +173,8 @@ pg_status pg_live_costs(pg_live *l, pg_live_mode mode)
     for (uint32_t r = 0; r < f->regs.n; r++) {
         uint32_t bits = pg_ptx_type_infos[f->regs.at[r].type].bits;
         bool is_nothing = !is_made[r] || bits == 1 || (mode == PG_LIVE_EARLY && l->is_uniform[r]);
-        l->halves[r] = (uint8_t)(is_nothing ? 0 : bits <= 32 ? 2 : bits / 16);
+        uint32_t per_word = l->is_uniform[r] ? 3 : 4;
+        l->quarters[r] = (uint8_t)(is_nothing ? 0 : bits <= 32 ? per_word : per_word * bits / 32);
     }
     cost_halves(l);
     return PG_OK;

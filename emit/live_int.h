@@ -54,8 +54,8 @@ typedef struct pg_live {
     pg_live_index text;    /* by statement */
     pg_live_index ordered; /* by position in `order` */
     uint32_t *order;       /* by position: statement */
-    bool *is_uniform;      /* by register: written once, the same for all threads */
-    uint8_t *halves;       /* by register: what it costs while it is live */
+    bool *is_uniform;      /* by register: the same for all threads */
+    uint8_t *quarters;     /* by register: what it costs while it is live, in quarters of one */
 } pg_live;
 
 pg_status pg_live_flow(pg_live *l);                     /* blocks, loops and edges */
@@ -63,7 +63,7 @@ pg_status pg_live_refs(pg_live *l);                     /* text */
 pg_status pg_live_reorder(pg_live *l);                  /* ordered, from text and order */
 pg_status pg_live_classify(pg_live *l);                 /* what */
 pg_status pg_live_uniform(pg_live *l);                  /* is_uniform */
-pg_status pg_live_costs(pg_live *l, pg_live_mode mode); /* halves */
+pg_status pg_live_costs(pg_live *l, pg_live_mode mode); /* quarters */
 pg_status pg_live_order(pg_live *l, pg_live_mode mode); /* order, ordered */
 
 #endif

@@ -213,7 +213,8 @@ Test(live, loads_may_come_late)
     (void)strcat(body, "st.shared.f32 [%r0], %f18;\nret;\n");
     world *w = world_of(body);
     cr_assert_eq(w->peak.least, 3);
-    cr_assert_eq(w->peak.estimate, 9);
+    cr_assert_gt(w->peak.estimate, 3);
+    cr_assert_leq(w->peak.estimate, 9);
     world_free(w);
 }
 
