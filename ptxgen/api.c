@@ -25,6 +25,8 @@ _Static_assert(sizeof(ptxgen_allocator) == sizeof(pg_alloc), "allocator layout")
 
 /* A context that has interned more than this starts afresh at the next compile. */
 enum { CONTEXT_LIMIT = 16 << 20 };
+/* It keeps so much for the next compile. */
+enum { POOL_LIMIT = PG_ARENA_HUNTS ? 0 : 1 << 20 };
 
 uint32_t ptxgen_version(void)
 {
@@ -94,7 +96,8 @@ ptxgen_status ptxgen_ctx_create(const ptxgen_allocator *alloc_or_null, ptxgen_ct
     }
     memset(ctx, 0, sizeof *ctx);
     ctx->noting.given = alloc;
-    ctx->alloc = pg_noting_alloc(&ctx->noting);
+    pg_pool_init(&ctx->pool, pg_noting_alloc(&ctx->noting), POOL_LIMIT);
+    ctx->alloc = pg_pool_alloc(&ctx->pool);
     *out = ctx;
     return PTXGEN_OK;
 }
@@ -108,6 +111,7 @@ void ptxgen_ctx_destroy(ptxgen_ctx *ctx_or_null)
     if (ctx_or_null->has_ir) {
         pg_ctx_fini(&ctx_or_null->ir);
     }
+    pg_pool_fini(&ctx_or_null->pool);
     (void)alloc.resize(alloc.user, ctx_or_null, sizeof *ctx_or_null, 0);
 }
 

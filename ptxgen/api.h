@@ -5,6 +5,7 @@
 #include <ptxgen.h>
 
 #include "base/diag.h"
+#include "base/pool.h"
 #include "base/vec.h"
 #include "ir/ir.h"
 #include "sched/pass.h"
@@ -22,7 +23,8 @@ pg_alloc pg_noting_alloc(pg_noting *n);
  * anew, when no module uses them and memory had run out or they have grown large. */
 struct ptxgen_ctx {
     pg_noting noting;
-    pg_alloc alloc; /* notes failures */
+    pg_pool pool;   /* of blocks that the compiles of this context use in turn */
+    pg_alloc alloc; /* the pool's; notes failures */
     pg_ctx ir;
     bool has_ir;
     uint32_t n_modules; /* live modules that belong to callers */
@@ -36,7 +38,7 @@ typedef struct pg_entry_facts {
 struct ptxgen_result {
     pg_noting noting;
     pg_alloc alloc; /* notes failures */
-    pg_arena arena; /* diagnostics, entries, pass statistics, the PTX object model */
+    pg_arena arena; /* diagnostics, entries, pass statistics */
     pg_diags diags;
     pg_strbuf ptx;
     pg_vec_u32 line_of; /* IR line of each PTX line */

@@ -12,6 +12,7 @@ typedef struct driver {
     const ptxgen_options *options;
     ptxgen_result *result;
     pg_module *module;
+    pg_arena work; /* the PTX object model, and what is measured on it */
     uint64_t began_ns;
 } driver;
 
@@ -41,7 +42,8 @@ static uint64_t count_ops(const pg_module *m)
 
 static void note_memory(driver *d)
 {
-    uint64_t bytes = d->result->arena.peak + (d->module == NULL ? 0 : d->module->arena.peak);
+    uint64_t bytes =
+        d->result->arena.peak + d->work.peak + (d->module == NULL ? 0 : d->module->arena.peak);
     if (bytes > d->result->stats.arena_bytes) {
         d->result->stats.arena_bytes = bytes;
     }
@@ -158,20 +160,20 @@ static pg_status lower_with_registers(driver *d, pg_ptx_module **ptx)
     bool has_changed = false;
     pg_sink room;
     const pg_sink *sink = sink_of_registers(d, &room);
-    PG_TRY(pg_lower(d->module, &options, &r->arena, &r->diags, ptx));
-    PG_TRY(pg_regs_measure(d->module, *ptx, sink != NULL, &r->arena, &regions));
+    PG_TRY(pg_lower(d->module, &options, &d->work, &r->diags, ptx));
+    PG_TRY(pg_regs_measure(d->module, *ptx, sink != NULL, &d->work, &regions));
     PG_TRY(pg_regs_choose(d->module, &regions, sink, r, &has_changed));
     if (has_changed) {
-        PG_TRY(pg_lower(d->module, &options, &r->arena, &r->diags, ptx));
+        PG_TRY(pg_lower(d->module, &options, &d->work, &r->diags, ptx));
         regions.n = 0;
-        PG_TRY(pg_regs_measure(d->module, *ptx, sink != NULL, &r->arena, &regions));
+        PG_TRY(pg_regs_measure(d->module, *ptx, sink != NULL, &d->work, &regions));
         pg_strbuf_clear(&r->ir);
         pg_print(&r->ir, d->module);
         PG_TRY(pg_strbuf_status(&r->ir));
     }
     if (sink == NULL && pg_regs_is_trouble(&regions)) { /* now the names are wanted */
         regions.n = 0;
-        PG_TRY(pg_regs_measure(d->module, *ptx, true, &r->arena, &regions));
+        PG_TRY(pg_regs_measure(d->module, *ptx, true, &d->work, &regions));
     }
     return pg_regs_report(&regions, sink, r);
 }
@@ -210,6 +212,7 @@ pg_status pg_compile_text(ptxgen_ctx *ctx, pg_str text, const ptxgen_options *op
                           ptxgen_result *r)
 {
     driver d = {.options = options, .result = r};
+    pg_arena_init(&d.work, ctx->alloc);
     d.began_ns = now_ns(&d);
     pg_status status = drive(&d, &ctx->ir, text);
     /* Where memory ran out, whatever else was said may be its consequence. */
@@ -217,6 +220,7 @@ pg_status pg_compile_text(ptxgen_ctx *ctx, pg_str text, const ptxgen_options *op
         status = PG_E_NOMEM;
     }
     note_memory(&d);
+    pg_arena_fini(&d.work);
     pg_module_destroy(d.module);
     return status;
 }

@@ -28,8 +28,8 @@ struct pg_arena_left {
 enum {
     FIRST_CHUNK = 4096,
     LARGEST_CHUNK = 1 << 18,
-    LARGE = 1 << 15, /* blocks from here on stand alone */
-    ALIGN = (int)sizeof(max_align_t)
+    LARGE = PG_ARENA_HUNTS ? 64 : 1 << 15, /* blocks from here on stand alone */
+    ALIGN = (int)_Alignof(max_align_t)
 };
 
 void pg_arena_init(pg_arena *a, pg_alloc alloc)

@@ -6,6 +6,7 @@
 
 #include "base/intern.h"
 #include "base/map.h"
+#include "base/pool.h"
 #include "base/vec.h"
 #include "tests/failing.h"
 
@@ -150,6 +151,34 @@ Test(base_mem, large_blocks_stand_alone)
     pg_arena_release(&a, empty);
     cr_assert_eq(f.live_bytes, 0);
     pg_arena_fini(&a);
+}
+
+/* A second round of the same requests costs no system allocation, if all of it may be kept. */
+Test(base_mem, pool_keeps_blocks_up_to_its_limit)
+{
+    static const int64_t limits[] = {0, 100000, 600000};
+    for (size_t l = 0; l < PG_COUNT_OF(limits); l++) {
+        failing f = {0};
+        pg_pool pool;
+        pg_pool_init(&pool, failing_alloc(&f), (size_t)limits[l]);
+        uint64_t n_first = 0;
+        for (int round = 0; round < 3; round++) {
+            pg_arena a;
+            pg_arena_init(&a, pg_pool_alloc(&pool));
+            for (int i = 0; i < 30000; i++) {
+                cr_assert_not_null(pg_arena_get(&a, 8, 1));
+            }
+            pg_arena_fini(&a);
+            cr_assert_leq(f.live_bytes, limits[l]);
+            n_first = round == 0 ? f.n : n_first;
+        }
+        const bool keeps_all = limits[l] == 600000 && !PG_ARENA_HUNTS;
+        cr_assert_gt(n_first, 3);
+        cr_assert(!keeps_all || f.n == n_first);
+        cr_assert(limits[l] != 0 || f.n == 3 * n_first);
+        pg_pool_fini(&pool);
+        cr_assert_eq(f.live_bytes, 0);
+    }
 }
 
 /* Arrays that grow one after the other take what the ones before them grew out of. */
