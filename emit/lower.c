@@ -279,6 +279,7 @@ static pg_status lower_kernel(pg_lw *c)
     pg_ptx_builder_init(&c->b, c->ptx, f, c->diags);
     c->b.loc = c->k->loc;
     pg_map_init(&c->layouts, &c->scratch);
+    pg_map_init(&c->ways, &c->scratch);
     c->n_warps = c->plan.kernel_warps;
     lower_directives(c);
     lower_params(c);

@@ -128,6 +128,8 @@ typedef struct pg_lw {
     uint32_t *vn_head; /* by hash: the youngest + 1; n_vn_heads is 0 or a power of two */
     uint32_t n_vn_heads;
     pg_move_room moves;
+    pg_map ways; /* lower_smem.c: (tile, buffer, warps, operation) -> index */
+    PG_VEC(const struct pg_smem_way *) way_at;
     pg_map layouts; /* (type, warps) -> index */
     PG_VEC(pg_lw_layout *) layout_at;
     pg_loop_plan **loops;  /* by instruction id */
@@ -312,10 +314,14 @@ void pg_lw_prepare_buf(pg_lw *c, const pg_inst *i);
  * outside of loops serves inside. */
 typedef struct pg_smem_map {
     pg_layout buf;
+    pg_layout_finder finder;
     uint32_t size;  /* bytes of an element */
     bool is_xor;    /* the memory is linear: offsets of bits combine by exclusive or */
     uint32_t n;     /* bits of the thread's number */
     uint32_t v[32]; /* bytes that each adds, or XORs */
+    bool has_sum;   /* sum and mask: pg_lw_thread_sum of v, where the map is in use */
+    pg_el sum;
+    uint32_t mask;
 } pg_smem_map;
 /* For a tile's elements; false: the layouts do not fit together. */
 bool pg_lw_smem_map(pg_lw *c, pg_val buf, const pg_lw_layout *tile, pg_smem_map *out);
@@ -323,7 +329,7 @@ bool pg_lw_smem_map(pg_lw *c, pg_val buf, const pg_lw_layout *tile, pg_smem_map 
 uint32_t pg_lw_smem_offset(const pg_smem_map *m, const uint32_t *at);
 /* Address of what the thread selects, moved by the offset `own`; buf NULL: only the part that
  * does not depend on the slot. */
-pg_el pg_lw_smem_at(pg_lw *c, const pg_smem_map *m, const pg_lv *buf_or_null, uint32_t own);
+pg_el pg_lw_smem_at(pg_lw *c, pg_smem_map *m, const pg_lv *buf_or_null, uint32_t own);
 /* Bytes from the buffer's first slot to the view's. */
 pg_el pg_lw_slot_skip(pg_lw *c, const pg_lv *buf);
 /* ---- lower_cursor.c: numbers of slots that are held in bytes

@@ -24,7 +24,7 @@ pg_el pg_lw_slot_skip(pg_lw *c, const pg_lv *buf)
 uint32_t pg_lw_smem_offset(const pg_smem_map *m, const uint32_t *at)
 {
     uint32_t index[PG_LIN_DIM_COUNT] = {0};
-    return pg_layout_find(&m->buf, at, index) ? index[PG_LIN_OFFSET] * m->size : 0;
+    return pg_layout_find_by(&m->buf, &m->finder, at, index) ? index[PG_LIN_OFFSET] * m->size : 0;
 }
 
 /* Sums of vectors are exclusive ors where none has a bit of another. */
@@ -51,6 +51,7 @@ bool pg_lw_smem_map(pg_lw *c, pg_val buf, const pg_lw_layout *tile, pg_smem_map 
         return false;
     }
     const pg_layout *l = &tile->l;
+    pg_layout_finder_init(&out->finder, &out->buf);
     out->is_xor = out->buf.n_outer == 0;
     if (l->rank != out->buf.rank || l->rank != t->rank || (!out->is_xor && !is_disjoint(l))) {
         return false;
@@ -75,10 +76,14 @@ bool pg_lw_smem_map(pg_lw *c, pg_val buf, const pg_lw_layout *tile, pg_smem_map 
     return true;
 }
 
-pg_el pg_lw_smem_at(pg_lw *c, const pg_smem_map *m, const pg_lv *buf, uint32_t own)
+pg_el pg_lw_smem_at(pg_lw *c, pg_smem_map *m, const pg_lv *buf, uint32_t own)
 {
-    uint32_t mask = 0;
-    pg_el at = pg_lw_thread_sum(c, m->v, m->n, m->is_xor, &mask);
+    if (!m->has_sum) {
+        m->sum = pg_lw_thread_sum(c, m->v, m->n, m->is_xor, &m->mask);
+        m->has_sum = true;
+    }
+    uint32_t mask = m->mask;
+    pg_el at = m->sum;
     uint32_t both = m->is_xor ? own & mask : 0;
     if (both != 0) { /* bits of both: XORed where they meet, added where not */
         pg_fact f = pg_lw_fact(c, PG_I32, at);
@@ -100,25 +105,51 @@ pg_el pg_lw_smem_at(pg_lw *c, const pg_smem_map *m, const pg_lv *buf, uint32_t o
  * -------------------------------------------------------- */
 
 /* What moves the elements, and where they lie. */
-typedef struct way {
+typedef struct pg_smem_way {
     const pg_lw_layout *l;
     pg_smem_map m;
     pg_bank_move move;
+    bool is_found;
 } way;
 
-static bool find_way(pg_lw *c, const pg_inst *i, pg_val tile, way *out)
+static void search_way(pg_lw *c, const pg_inst *i, pg_val tile, way *out)
 {
-    const pg_type_info *t = pg_val_info(c->k, tile);
-    uint32_t bits = t->is_ptr ? 64 : pg_elem_infos[t->elem].bits;
+    const pg_val buf = i->in[i->op == PG_OP_ASYNC_GET ? 1 : 0];
     out->l = pg_lw_layout_of(c, i, pg_val_type(c->k, tile));
-    if (!pg_lw_smem_map(c, i->in[i->op == PG_OP_ASYNC_GET ? 1 : 0], out->l, &out->m)) {
-        return false;
+    if (!pg_lw_smem_map(c, buf, out->l, &out->m)) {
+        return;
     }
     out->move = (pg_bank_move){.kind = PG_MOVE_PLAIN};
-    return i->op == PG_OP_ASYNC_GET ||
-           pg_bank_move_choose(&out->l->l, &out->m.buf, bits < 8 ? 8 : bits,
-                               i->op == PG_OP_BUF_STORE, pg_convert_flags(c->target->sm),
-                               &out->move) == PG_LAYOUT_OK;
+    out->is_found =
+        i->op == PG_OP_ASYNC_GET ||
+        pg_bank_move_of_types(c->types, pg_val_type(c->k, tile), pg_val_type(c->k, buf), c->n_warps,
+                              i->op == PG_OP_BUF_STORE, c->target->sm, &out->move) == PG_LAYOUT_OK;
+}
+
+enum { TYPE_BITS = 24, WARP_BITS = 10 }; /* of a key; ids beyond are looked up anew */
+
+/* The way depends on types only, and kernels go the same ways again and again. */
+static bool find_way(pg_lw *c, const pg_inst *i, pg_val tile, way *out)
+{
+    const uint64_t t = pg_val_type(c->k, tile).id;
+    const uint64_t b = pg_val_type(c->k, i->in[i->op == PG_OP_ASYNC_GET ? 1 : 0]).id;
+    const uint64_t kind = i->op == PG_OP_ASYNC_GET ? 2 : i->op == PG_OP_BUF_STORE ? 1 : 0;
+    const uint64_t key = (t << TYPE_BITS | b) << (WARP_BITS + 2) | (uint64_t)c->n_warps << 2 | kind;
+    const bool is_known_kind =
+        t >> TYPE_BITS == 0 && b >> TYPE_BITS == 0 && c->n_warps >> WARP_BITS == 0;
+    const uint32_t *known = is_known_kind ? pg_map_get(&c->ways, key) : NULL;
+    if (known != NULL) {
+        *out = *c->way_at.at[*known];
+        return out->is_found;
+    }
+    *out = (way){.is_found = false};
+    search_way(c, i, tile, out);
+    way *kept =
+        is_known_kind && out->is_found ? pg_arena_copy(&c->scratch, out, sizeof *out) : NULL;
+    if (kept != NULL && pg_vec_push(&c->scratch, &c->way_at, kept)) {
+        (void)pg_map_put(&c->ways, key, c->way_at.n - 1); /* without it, it is searched again */
+    }
+    return out->is_found;
 }
 
 void pg_lw_prepare_buf(pg_lw *c, const pg_inst *i)
@@ -154,7 +185,7 @@ uint32_t pg_lw_access_reg(const pg_bank_access *a, uint32_t n_bits, uint32_t j)
 }
 
 /* Registers in an order in which those of an access stand together. */
-static void transfer(pg_lw *c, const pg_inst *i, const way *w, pg_elem elem, pg_el *val)
+static void transfer(pg_lw *c, const pg_inst *i, way *w, pg_elem elem, pg_el *val)
 {
     const pg_lv *buf = pg_lw_in(c, i, 0);
     const pg_lw_layout *l = w->l;

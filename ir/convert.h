@@ -77,6 +77,10 @@ typedef struct pg_convert_plan {
  * cheapest of plain and matrix accesses. Elements below 8 bits take one byte. */
 pg_layout_error pg_bank_move_choose(const pg_layout *regs, const pg_layout *mem, uint32_t elem_bits,
                                     bool is_store, uint32_t flags, pg_bank_move *out);
+/* The same for the types of a tile and a buffer. */
+pg_layout_error pg_bank_move_of_types(const pg_types *t, pg_type tile, pg_type buf,
+                                      uint32_t n_warps, bool is_store, uint32_t sm,
+                                      pg_bank_move *out);
 uint32_t pg_bank_move_cost(const pg_bank_move *m); /* issue slots */
 /* For the search of a memory layout. The vectors of a row of 16 bytes that a matrix instruction of
  * this kind moves; their number, 0 if it cannot. */

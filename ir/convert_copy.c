@@ -11,16 +11,64 @@ uint32_t pg_convert_flags(uint32_t sm)
     return flags;
 }
 
+static uint32_t bits_of(const pg_types *t, pg_type type)
+{
+    const pg_type_info *info = pg_type_get(t, type);
+    uint32_t bits = info->is_ptr ? 64 : pg_elem_infos[info->elem].bits;
+    return bits < 8 ? 8 : bits;
+}
+
+typedef struct plan_of_types {
+    pg_layout_error error;
+    pg_convert_plan plan;
+} plan_of_types;
+
 pg_layout_error pg_convert_of_types(const pg_types *t, pg_type from, pg_type to, uint32_t n_warps,
                                     uint32_t flags, pg_convert_plan *out)
 {
     pg_layout a, b;
-    const pg_type_info *info = pg_type_get(t, from);
-    uint32_t bits = info->is_ptr ? 64 : pg_elem_infos[info->elem].bits;
+    plan_of_types made = {.error = PG_LAYOUT_OK};
+    const plan_of_types *known = pg_memo_get(t, PG_MEMO_CONVERT, from.id, to.id, n_warps, flags);
+    if (known != NULL) {
+        *out = known->plan;
+        return known->error;
+    }
     pg_layout_error error = pg_layout_of_tile(t, from, n_warps, &a);
     error = error != PG_LAYOUT_OK ? error : pg_layout_of_tile(t, to, n_warps, &b);
-    return error != PG_LAYOUT_OK ? error
-                                 : pg_convert_plan_make(&a, &b, bits < 8 ? 8 : bits, flags, out);
+    if (error != PG_LAYOUT_OK) {
+        return error;
+    }
+    made.error = pg_convert_plan_make(&a, &b, bits_of(t, from), flags, &made.plan);
+    pg_memo_put(t, PG_MEMO_CONVERT, from.id, to.id, n_warps, flags, &made, sizeof made);
+    *out = made.plan;
+    return made.error;
+}
+
+typedef struct move_of_types {
+    pg_layout_error error;
+    pg_bank_move move;
+} move_of_types;
+
+pg_layout_error pg_bank_move_of_types(const pg_types *t, pg_type tile, pg_type buf,
+                                      uint32_t n_warps, bool is_store, uint32_t sm,
+                                      pg_bank_move *out)
+{
+    pg_layout regs, mem;
+    move_of_types made = {.error = PG_LAYOUT_OK};
+    const uint32_t how = sm << 1 | is_store;
+    const move_of_types *known = pg_memo_get(t, PG_MEMO_MOVE, tile.id, buf.id, n_warps, how);
+    if (known == NULL) {
+        made.error = pg_layout_of_tile(t, tile, n_warps, &regs);
+        made.error = made.error != PG_LAYOUT_OK ? made.error : pg_layout_of_buf(t, buf, &mem);
+        if (made.error == PG_LAYOUT_OK) {
+            made.error = pg_bank_move_choose(&regs, &mem, bits_of(t, tile), is_store,
+                                             pg_convert_flags(sm), &made.move);
+        }
+        pg_memo_put(t, PG_MEMO_MOVE, tile.id, buf.id, n_warps, how, &made, sizeof made);
+        known = &made;
+    }
+    *out = known->move;
+    return known->error;
 }
 
 /* ---- the encoding of a memory layout --------------------------------------------------------- */

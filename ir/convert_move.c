@@ -91,6 +91,8 @@ static bool is_matrix_bit(const pg_bank_access *a, uint32_t b)
 static bool rows_are_aligned(const pg_layout *l, const pg_layout *mem, const uint32_t *vec,
                              uint32_t n)
 {
+    pg_layout_finder finder;
+    pg_layout_finder_init(&finder, mem);
     for (uint32_t d = 0; d < PG_LIN_DIM_COUNT; d++) {
         for (uint32_t b = 0; b < l->n_bits[d]; b++) {
             uint32_t index[PG_LIN_DIM_COUNT] = {0}, coord[PG_MAX_RANK] = {0};
@@ -101,8 +103,8 @@ static bool rows_are_aligned(const pg_layout *l, const pg_layout *mem, const uin
             }
             index[d] = 1u << b;
             pg_layout_at(l, index, coord);
-            if (!is_row &&
-                (!pg_layout_find(mem, coord, found) || found[PG_LIN_OFFSET] % (1u << n) != 0)) {
+            if (!is_row && (!pg_layout_find_by(mem, &finder, coord, found) ||
+                            found[PG_LIN_OFFSET] % (1u << n) != 0)) {
                 return false;
             }
         }

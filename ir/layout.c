@@ -169,22 +169,11 @@ static pg_layout_error check_dim(const pg_layout *l, uint32_t d, uint32_t image)
     return is_dense && span == l->dims[d] ? PG_LAYOUT_OK : PG_LAYOUT_NOT_ONTO;
 }
 
-/* The linear part as columns in the order in which an owner is chosen, reduced to echelon form:
- * pivot[p] is the coordinate bit that column p alone has, made of the columns in from[p]. Columns
- * that depend on earlier ones give no pivot. */
-typedef struct solver {
-    uint32_t n;
-    uint32_t vec[32]; /* reduced column */
-    uint32_t pivot[32];
-    uint64_t from[32]; /* which columns it is the sum of; column id = 16 * dim + bit, kept as
-                          position in ids */
-    uint8_t ids[64];
-    uint32_t n_ids;
-} solver;
-
-static void solver_init(solver *s, const pg_layout *l)
+/* The linear part as columns in the order in which an owner is chosen, reduced to echelon form.
+ * Columns that depend on earlier ones give no pivot. */
+void pg_layout_finder_init(pg_layout_finder *s, const pg_layout *l)
 {
-    memset(s, 0, sizeof *s);
+    s->n = s->n_ids = 0;
     for (uint32_t d = 0; d < PG_LIN_DIM_COUNT; d++) {
         for (uint32_t b = 0; b < l->n_bits[d]; b++) {
             uint32_t v = l->basis[d][b];
@@ -210,7 +199,7 @@ static void solver_init(solver *s, const pg_layout *l)
 }
 
 /* Adds to `index` the columns whose sum is `coord`; false if there are none. */
-static bool solver_solve(const solver *s, uint32_t coord, uint32_t index[PG_LIN_DIM_COUNT])
+static bool solve(const pg_layout_finder *s, uint32_t coord, uint32_t index[PG_LIN_DIM_COUNT])
 {
     uint64_t from = 0;
     for (uint32_t p = 0; p < s->n; p++) {
@@ -219,10 +208,9 @@ static bool solver_solve(const solver *s, uint32_t coord, uint32_t index[PG_LIN_
             from ^= s->from[p];
         }
     }
-    for (uint32_t i = 0; i < s->n_ids; i++) {
-        if ((from >> i) & 1) {
-            index[s->ids[i] / 16] ^= 1u << (s->ids[i] % 16);
-        }
+    for (; from != 0; from &= from - 1) {
+        uint8_t id = s->ids[pg_ctz(from)];
+        index[id / 16] ^= 1u << (id % 16);
     }
     return coord == 0;
 }
@@ -242,11 +230,11 @@ pg_layout_error pg_layout_end(const pg_layout *l)
         return PG_LAYOUT_SHAPE;
     }
     /* The fields are full; what is left is that the columns span them. */
-    solver s;
-    solver_init(&s, l);
+    pg_layout_finder s;
+    pg_layout_finder_init(&s, l);
     for (uint32_t b = 0; b < 32; b++) {
         uint32_t index[PG_LIN_DIM_COUNT] = {0};
-        if (((image >> b) & 1) && !solver_solve(&s, 1u << b, index)) {
+        if (((image >> b) & 1) && !solve(&s, 1u << b, index)) {
             return PG_LAYOUT_NOT_ONTO;
         }
     }
@@ -266,6 +254,9 @@ void pg_layout_at(const pg_layout *l, const uint32_t index[PG_LIN_DIM_COUNT],
     uint32_t coord = 0;
     for (uint32_t d = 0; d < PG_LIN_DIM_COUNT; d++) {
         uint32_t rest = index[d];
+        if (rest == 0) {
+            continue;
+        }
         for (uint32_t i = l->n_outer; i-- > 0;) {
             const pg_outer_digit *o = &l->outer[i];
             if (o->in_dim == d && rest >= o->in_stride) {
@@ -274,7 +265,7 @@ void pg_layout_at(const pg_layout *l, const uint32_t index[PG_LIN_DIM_COUNT],
                 add[o->out_dim] += q * o->stride;
             }
         }
-        for (uint32_t b = 0; b < l->n_bits[d]; b++) {
+        for (uint32_t b = 0; b < l->n_bits[d] && rest >> b != 0; b++) {
             if ((rest >> b) & 1) {
                 coord ^= l->basis[d][b];
             }
@@ -296,8 +287,8 @@ uint32_t pg_layout_pack(const pg_layout *l, const uint32_t coord[PG_MAX_RANK])
     return packed;
 }
 
-bool pg_layout_find(const pg_layout *l, const uint32_t coord[PG_MAX_RANK],
-                    uint32_t out[PG_LIN_DIM_COUNT])
+bool pg_layout_find_by(const pg_layout *l, const pg_layout_finder *f,
+                       const uint32_t coord[PG_MAX_RANK], uint32_t out[PG_LIN_DIM_COUNT])
 {
     uint32_t add[PG_LIN_DIM_COUNT] = {0};
     uint32_t rest[PG_MAX_RANK] = {0};
@@ -307,7 +298,7 @@ bool pg_layout_find(const pg_layout *l, const uint32_t coord[PG_MAX_RANK],
         }
         rest[d] = coord[d];
         const pg_outer_digit *digits[PG_MAX_OUTER];
-        uint32_t n = digits_of_dim(l, d, digits);
+        uint32_t n = l->n_outer == 0 ? 0 : digits_of_dim(l, d, digits);
         for (uint32_t i = 0; i < n; i++) {
             uint32_t q = rest[d] / digits[i]->stride;
             q = q < digits[i]->extent ? q : digits[i]->extent - 1;
@@ -315,16 +306,22 @@ bool pg_layout_find(const pg_layout *l, const uint32_t coord[PG_MAX_RANK],
             add[digits[i]->in_dim] += q * digits[i]->in_stride;
         }
     }
-    solver s;
-    solver_init(&s, l);
     uint32_t index[PG_LIN_DIM_COUNT] = {0};
-    if (!solver_solve(&s, pg_layout_pack(l, rest), index)) {
+    if (!solve(f, pg_layout_pack(l, rest), index)) {
         return false;
     }
     for (uint32_t d = 0; d < PG_LIN_DIM_COUNT; d++) {
         out[d] = index[d] + add[d];
     }
     return true;
+}
+
+bool pg_layout_find(const pg_layout *l, const uint32_t coord[PG_MAX_RANK],
+                    uint32_t out[PG_LIN_DIM_COUNT])
+{
+    pg_layout_finder f;
+    pg_layout_finder_init(&f, l);
+    return pg_layout_find_by(l, &f, coord, out);
 }
 
 uint32_t pg_layout_free_bits(const pg_layout *l, pg_lin_dim d)

@@ -86,6 +86,18 @@ uint32_t pg_layout_pack(const pg_layout *l, const uint32_t coord[PG_MAX_RANK]);
  * choice. False if nobody. */
 bool pg_layout_find(const pg_layout *l, const uint32_t coord[PG_MAX_RANK],
                     uint32_t out[PG_LIN_DIM_COUNT]);
+/* The same for many coordinates of one layout: what does not depend on the coordinate, once. */
+typedef struct pg_layout_finder {
+    uint32_t n;
+    uint32_t pivot[32]; /* coordinate bit that reduced column p alone has */
+    uint32_t vec[32];   /* reduced column p */
+    uint64_t from[32];  /* the columns that it is the sum of, by their place in ids */
+    uint8_t ids[64];    /* columns: 16 * dim + bit */
+    uint32_t n_ids;
+} pg_layout_finder;
+void pg_layout_finder_init(pg_layout_finder *f, const pg_layout *l);
+bool pg_layout_find_by(const pg_layout *l, const pg_layout_finder *f,
+                       const uint32_t coord[PG_MAX_RANK], uint32_t out[PG_LIN_DIM_COUNT]);
 /* Bits of an index that do not change the coordinate (replicas): mask per dim. */
 uint32_t pg_layout_free_bits(const pg_layout *l, pg_lin_dim d);
 /* Compose: index of inner_map -> an index of outer_map that holds the same element (layouts of one

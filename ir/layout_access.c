@@ -31,19 +31,33 @@ uint32_t pg_phase_lanes(uint32_t access_bytes)
 
 /* ---- offsets --------------------------------------------------------------------------------- */
 
-static bool offset_at(const pg_layout *regs, const pg_layout *mem,
+/* A layout of memory that many offsets are asked of. */
+typedef struct memory {
+    const pg_layout *l;
+    pg_layout_finder finder;
+} memory;
+
+static memory memory_of(const pg_layout *l)
+{
+    memory m;
+    m.l = l;
+    pg_layout_finder_init(&m.finder, l);
+    return m;
+}
+
+static bool offset_at(const pg_layout *regs, const memory *mem,
                       const uint32_t index[PG_LIN_DIM_COUNT], uint32_t *out)
 {
     uint32_t coord[PG_MAX_RANK] = {0}, found[PG_LIN_DIM_COUNT];
     pg_layout_at(regs, index, coord);
-    if (!pg_layout_find(mem, coord, found)) {
+    if (!pg_layout_find_by(mem->l, &mem->finder, coord, found)) {
         return false;
     }
     *out = found[PG_LIN_OFFSET];
     return true;
 }
 
-static bool offset_of_step(const pg_layout *regs, const pg_layout *mem, uint32_t d, uint32_t step,
+static bool offset_of_step(const pg_layout *regs, const memory *mem, uint32_t d, uint32_t step,
                            uint32_t *out)
 {
     uint32_t index[PG_LIN_DIM_COUNT] = {0};
@@ -87,9 +101,10 @@ pg_layout_error pg_layout_common_access(const pg_layout *regs, const pg_layout *
     if (!same_shape(regs, mem)) {
         return PG_LAYOUT_SHAPE;
     }
+    const memory m = memory_of(mem);
     for (uint32_t d = 0; d < PG_LIN_DIM_COUNT; d++) {
         for (uint32_t b = 0; b < regs->n_bits[d]; b++) {
-            if (!offset_of_step(regs, mem, d, 1u << b, &offset[d][b])) {
+            if (!offset_of_step(regs, &m, d, 1u << b, &offset[d][b])) {
                 return PG_LAYOUT_NOT_ONTO;
             }
         }
@@ -116,7 +131,7 @@ pg_layout_error pg_layout_common_access(const pg_layout *regs, const pg_layout *
     for (uint32_t i = 0; i < regs->n_outer; i++) {
         for (uint32_t k = 1; k < regs->outer[i].extent; k++) {
             uint32_t at = 0;
-            if (!offset_of_step(regs, mem, regs->outer[i].in_dim, k * regs->outer[i].in_stride,
+            if (!offset_of_step(regs, &m, regs->outer[i].in_dim, k * regs->outer[i].in_stride,
                                 &at)) {
                 return PG_LAYOUT_NOT_ONTO;
             }
@@ -161,7 +176,7 @@ static uint32_t wavefronts_at(const uint32_t *offsets, uint32_t n, uint32_t acce
 }
 
 /* One access of a warp, whose first register is `reg`. */
-static bool count_access(const pg_layout *regs, const pg_layout *mem, uint32_t elem_bits,
+static bool count_access(const pg_layout *regs, const memory *mem, uint32_t elem_bits,
                          const pg_bank_access *a, uint32_t reg, pg_bank_use *out)
 {
     uint32_t access_bits = elem_bits << a->n_log2;
@@ -207,9 +222,10 @@ pg_layout_error pg_layout_count_banks(const pg_layout *regs, const pg_layout *me
     memset(out, 0, sizeof *out);
     uint32_t loops = loop_bits(regs, access);
     uint32_t n = pg_layout_size(regs, PG_LIN_REG);
+    const memory m = memory_of(mem);
     for (uint32_t reg = 0; reg < n; reg++) {
         if (begins_access(regs, loops, reg) &&
-            !count_access(regs, mem, memory_bits(elem_bits), access, reg, out)) {
+            !count_access(regs, &m, memory_bits(elem_bits), access, reg, out)) {
             return PG_LAYOUT_NOT_ONTO;
         }
     }

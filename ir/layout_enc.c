@@ -394,9 +394,23 @@ static pg_layout_error of_tile(const pg_types *t, const pg_type_info *ty, uint32
     return error != PG_LAYOUT_OK ? error : pg_layout_end(out);
 }
 
+typedef struct tile_layout {
+    pg_layout_error error;
+    pg_layout l;
+} tile_layout;
+
 pg_layout_error pg_layout_of_tile(const pg_types *t, pg_type tile, uint32_t n_warps, pg_layout *out)
 {
-    return of_tile(t, pg_type_get(t, tile), n_warps, out);
+    const tile_layout *known = pg_memo_get(t, PG_MEMO_TILE, tile.id, n_warps, 0, 0);
+    if (known != NULL) {
+        *out = known->l;
+        return known->error;
+    }
+    tile_layout made = {.error = PG_LAYOUT_OK};
+    made.error = of_tile(t, pg_type_get(t, tile), n_warps, &made.l);
+    pg_memo_put(t, PG_MEMO_TILE, tile.id, n_warps, 0, 0, &made, sizeof made);
+    *out = made.l;
+    return made.error;
 }
 
 /* ---- shared memory

@@ -15,8 +15,14 @@ const pg_elem_info pg_elem_infos[PG_ELEM_COUNT] = {
     /* clang-format on */
 };
 
+typedef struct memo {
+    pg_map map; /* bytes of the key -> index */
+    PG_VEC(const void *) values;
+} memo;
+
 struct pg_types {
     pg_arena *arena;
+    memo *memo;
     pg_map type_map, enc_map; /* bytes of the info -> id */
     PG_VEC(const pg_type_info *) types;
     PG_VEC(const pg_enc_info *) encs;
@@ -32,6 +38,11 @@ pg_types *pg_types_new(pg_arena *arena)
         return NULL;
     }
     t->arena = arena;
+    t->memo = PG_NEW(arena, memo);
+    if (t->memo == NULL) {
+        return NULL;
+    }
+    pg_map_init(&t->memo->map, arena);
     pg_map_init(&t->type_map, arena);
     pg_map_init(&t->enc_map, arena);
     bool is_ok = pg_vec_push(arena, &t->types, &no_type) && pg_vec_push(arena, &t->encs, &no_enc);
@@ -88,6 +99,29 @@ pg_type pg_type_intern(pg_types *t, const pg_type_info *info)
 const pg_type_info *pg_type_get(const pg_types *t, pg_type ty)
 {
     return t == NULL || ty.id >= t->types.n ? &no_type : t->types.at[ty.id];
+}
+
+typedef struct memo_key {
+    uint32_t what, a, b, c, d;
+} memo_key;
+
+const void *pg_memo_get(const pg_types *t, pg_memo what, uint32_t a, uint32_t b, uint32_t c,
+                        uint32_t d)
+{
+    const memo_key key = {(uint32_t)what, a, b, c, d};
+    const uint32_t *found = pg_map_get_str(&t->memo->map, (pg_str){(const char *)&key, sizeof key});
+    return found == NULL ? NULL : t->memo->values.at[*found];
+}
+
+void pg_memo_put(const pg_types *t, pg_memo what, uint32_t a, uint32_t b, uint32_t c, uint32_t d,
+                 const void *value, size_t size)
+{
+    const memo_key key = {(uint32_t)what, a, b, c, d};
+    const char *kept = pg_arena_copy(t->arena, &key, sizeof key);
+    const void *copy = kept == NULL ? NULL : pg_arena_copy(t->arena, value, size);
+    if (copy != NULL && pg_vec_push(t->arena, &t->memo->values, copy)) {
+        (void)pg_map_put_str(&t->memo->map, (pg_str){kept, sizeof key}, t->memo->values.n - 1);
+    }
 }
 
 bool pg_enc_is_memory(const pg_types *t, pg_enc e)

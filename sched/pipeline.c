@@ -94,34 +94,56 @@ static pg_enc rows_encoding(pg_pipe *p, const pg_type_info *tile)
     return pg_enc_intern(p->types, &e);
 }
 
-/* Wavefronts that the copies of one load into a buffer of this encoding, and its reads by `copy`,
- * take beyond the least. */
-static bool conflicts_of(pg_pipe *p, const pg_inst *load, const pg_inst *copy, pg_enc enc,
-                         uint32_t *extra, uint32_t *width)
+/* Wavefronts that the copies of a load into a buffer, and its reads by a copy, take beyond the
+ * least; and how wide the pieces are. */
+typedef struct conflicts {
+    bool is_known;
+    uint32_t extra, width;
+} conflicts;
+
+static conflicts count_conflicts(pg_pipe *p, pg_type loaded, pg_type read, pg_type buf,
+                                 uint32_t n_warps)
 {
-    pg_layout from, to, mem;
+    pg_layout from, mem;
     pg_bank_access access;
     pg_bank_use use;
     pg_bank_move move;
-    const pg_type_info *t = pg_val_info(p->k, load->out[0]);
-    const uint32_t bits = pg_elem_infos[t->elem].bits, n_warps = pg_inst_warps(load);
-    pg_type_info buf = {.kind = PG_TY_BUF, .elem = t->elem, .space = PG_SPACE_SMEM, .enc = enc};
-    buf.rank = t->rank;
-    for (uint32_t d = 0; d < t->rank; d++) {
-        buf.dims[d] = t->dims[d];
-    }
-    if (pg_layout_of_tile(p->types, pg_val_type(p->k, load->out[0]), n_warps, &from) != 0 ||
-        pg_layout_of_tile(p->types, pg_val_type(p->k, copy->out[0]), n_warps, &to) != 0 ||
-        pg_layout_of_buf(p->types, pg_type_intern(p->types, &buf), &mem) != 0 ||
+    const uint32_t bits = pg_elem_infos[pg_type_get(p->types, loaded)->elem].bits;
+    if (pg_layout_of_tile(p->types, loaded, n_warps, &from) != 0 ||
+        pg_layout_of_buf(p->types, buf, &mem) != 0 ||
         pg_layout_common_access(&from, &mem, bits, 16, &access) != 0 ||
         pg_layout_banks(&from, &mem, bits, &access, &use) != 0 ||
-        pg_bank_move_choose(&to, &mem, bits, false, pg_convert_flags(p->k->module->sm), &move) !=
-            0) {
-        return false;
+        pg_bank_move_of_types(p->types, read, buf, n_warps, false, p->k->module->sm, &move) != 0) {
+        return (conflicts){.is_known = false};
     }
-    *extra = use.n_wavefronts - use.n_phases + move.banks.n_wavefronts - move.banks.n_phases;
-    *width = access.n_log2;
-    return true;
+    return (conflicts){
+        true, use.n_wavefronts - use.n_phases + move.banks.n_wavefronts - move.banks.n_phases,
+        access.n_log2};
+}
+
+static bool conflicts_of(pg_pipe *p, const pg_inst *load, const pg_inst *copy, pg_enc enc,
+                         uint32_t *extra, uint32_t *width)
+{
+    const pg_type loaded = pg_val_type(p->k, load->out[0]), read = pg_val_type(p->k, copy->out[0]);
+    const pg_type_info *t = pg_type_get(p->types, loaded);
+    pg_type_info info = {.kind = PG_TY_BUF, .elem = t->elem, .space = PG_SPACE_SMEM, .enc = enc};
+    info.rank = t->rank;
+    for (uint32_t d = 0; d < t->rank; d++) {
+        info.dims[d] = t->dims[d];
+    }
+    const pg_type buf = pg_type_intern(p->types, &info);
+    const uint32_t where = pg_inst_warps(load) << 16 | p->k->module->sm;
+    const conflicts *known =
+        pg_memo_get(p->types, PG_MEMO_CONFLICTS, loaded.id, read.id, buf.id, where);
+    const conflicts found =
+        known != NULL ? *known : count_conflicts(p, loaded, read, buf, pg_inst_warps(load));
+    if (known == NULL) {
+        pg_memo_put(p->types, PG_MEMO_CONFLICTS, loaded.id, read.id, buf.id, where, &found,
+                    sizeof found);
+    }
+    *extra = found.extra;
+    *width = found.width;
+    return found.is_known;
 }
 
 /* The copy that reads what was loaded, if there is one only. */

@@ -77,15 +77,23 @@ uint32_t pg_popcount(uint64_t x)
 
 uint32_t pg_ctz(uint64_t x)
 {
+#if defined(__GNUC__)
+    return x == 0 ? 64 : (uint32_t)__builtin_ctzll(x);
+#else
     return x == 0 ? 64 : pg_popcount((x & (0 - x)) - 1);
+#endif
 }
 
 uint32_t pg_clz(uint64_t x)
 {
+#if defined(__GNUC__)
+    return x == 0 ? 64 : (uint32_t)__builtin_clzll(x);
+#else
     for (uint32_t step = 1; step < 64; step *= 2) {
         x |= x >> step;
     }
     return 64 - pg_popcount(x);
+#endif
 }
 
 uint32_t pg_log2(uint64_t x)
