@@ -416,20 +416,34 @@ static uint32_t estimate(uint32_t least, uint32_t early)
     return (108 * least + 24 * (high - least) + 50) / 100;
 }
 
+static bool is_enough(const job *j)
+{
+    for (uint32_t i = 0; i < j->n_spans; i++) {
+        if (j->spans[i].enough == 0 || j->out[i].least > j->spans[i].enough) {
+            return false;
+        }
+    }
+    return !j->wants_values;
+}
+
 static pg_status run(pg_live *l, const job *j)
 {
+    static const pg_live_mode modes[] = {PG_LIVE_LATE, PG_LIVE_TEXT, PG_LIVE_EARLY};
     PG_TRY(pg_live_flow(l));
     PG_TRY(pg_live_refs(l));
     PG_TRY(pg_live_classify(l));
-    PG_TRY(pg_live_uniform(l));
-    for (int mode = 0; mode < PG_LIVE_MODE_COUNT; mode++) {
+    for (size_t m = 0; m < PG_COUNT_OF(modes) && (m == 0 || !is_enough(j)); m++) {
+        if (modes[m] == PG_LIVE_EARLY) {
+            PG_TRY(pg_live_uniform(l));
+        }
         pg_arena_mark mark = pg_arena_mark_get(l->arena);
-        pg_status status = run_mode(l, j, (pg_live_mode)mode);
+        pg_status status = run_mode(l, j, modes[m]);
         pg_arena_release(l->arena, mark);
         PG_TRY(status);
     }
     for (uint32_t i = 0; i < j->n_spans; i++) {
-        j->out[i].estimate = estimate(j->out[i].least, j->early[i]);
+        j->out[i].estimate =
+            is_enough(j) ? j->out[i].least : estimate(j->out[i].least, j->early[i]);
     }
     return PG_OK;
 }

@@ -12,6 +12,8 @@ enum { PG_LIVE_THREAD_MAX = 255 }; /* registers that an instruction can name */
 /* Statements [first, end) of a body. */
 typedef struct pg_live_span {
     uint32_t first, end;
+    uint32_t enough; /* not 0: as long as `least` is at most so much in every span, it is not
+                        searched for further, and `estimate` is only `least` */
 } pg_live_span;
 
 typedef struct pg_live_value {

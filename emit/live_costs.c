@@ -9,8 +9,9 @@
 
 static bool is_one_of(const pg_ptx_stmt *s, const char *const *words, size_t n)
 {
-    for (size_t i = 0; i < n && s->kind == PG_PTX_S_INST; i++) {
-        if (pg_str_starts(s->text, pg_str_of(words[i]))) {
+    const char first = s->kind == PG_PTX_S_INST && s->text.len != 0 ? s->text.ptr[0] : '\0';
+    for (size_t i = 0; i < n && first != '\0'; i++) {
+        if (words[i][0] == first && pg_str_starts(s->text, pg_str_of(words[i]))) {
             return true;
         }
     }

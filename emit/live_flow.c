@@ -22,6 +22,9 @@ typedef struct flow {
 
 static bool is_opcode(const pg_ptx_stmt *s, const char *word)
 {
+    if (s->text.len == 0 || s->text.ptr[0] != word[0]) {
+        return false;
+    }
     size_t n = strlen(word);
     return s->text.len >= n && memcmp(s->text.ptr, word, n) == 0 &&
            (s->text.len == n || s->text.ptr[n] == '.');

@@ -96,12 +96,9 @@ uint32_t pg_lw_new_reg(pg_lw *c, pg_ptx_type type)
     return id;
 }
 
-static uint32_t vn_hash(pg_str opcode, uint32_t n, const pg_ptx_opnd *ops)
+static uint32_t vn_hash(uint32_t opcode, uint32_t n, const pg_ptx_opnd *ops)
 {
-    uint64_t h = n;
-    for (size_t i = 0; i < opcode.len; i++) {
-        h = h * 33 + (unsigned char)opcode.ptr[i];
-    }
+    uint64_t h = (uint64_t)opcode << 8 ^ n;
     for (uint32_t i = 0; i < n; i++) {
         uint64_t word = (uint64_t)ops[i].kind << 56 ^ (uint64_t)ops[i].n << 40 ^ ops[i].id;
         h = (h ^ word) * UINT64_C(0x9E3779B97F4A7C15);
@@ -120,7 +117,10 @@ static bool is_same_vn(const pg_lw *c, const pg_vn *e, const pg_vn *x, pg_str op
                        const pg_ptx_opnd *ops)
 {
     const pg_ptx_stmt *s = &c->b.f->body.at[e->stmt];
-    if (e->hash != x->hash || s->n_ops != n + 1 || !pg_str_eq(s->text, opcode)) {
+    if (e->hash != x->hash || s->n_ops != n + 1) {
+        return false;
+    }
+    if (s->text.ptr != opcode.ptr && !pg_str_eq(s->text, opcode)) {
         return false;
     }
     for (uint32_t i = 0; i < n; i++) {
@@ -168,8 +168,9 @@ bool pg_lw_is_known(const pg_lw *c, const char *opcode, uint32_t n, const pg_ptx
 uint32_t pg_lw_pure(pg_lw *c, const char *opcode, pg_ptx_type type, uint32_t n,
                     const pg_ptx_opnd *ops)
 {
-    const pg_str text = pg_str_of(opcode);
-    pg_vn x = {.hash = vn_hash(text, n, ops)};
+    const pg_ptx_literal *spelling = pg_ptx_spell(&c->b, opcode, n + 1);
+    const pg_str text = spelling->text;
+    pg_vn x = {.hash = vn_hash(spelling->hash, n, ops)};
     const bool has_room = make_heads(c);
     uint32_t *head = has_room ? &c->vn_head[x.hash & (c->n_vn_heads - 1)] : &x.next;
     for (uint32_t at = *head; at != 0; at = c->vn.at[at - 1].next) {

@@ -255,42 +255,62 @@ static pg_isa_id resolve(pg_ptx_builder *b, pg_str spelling, uint32_t n_ops)
     return row;
 }
 
+static pg_ptx_stmt *no_row(pg_ptx_builder *b, pg_str spelling, uint32_t n_ops)
+{
+    b->is_failed = true;
+    pg_strbuf t;
+    pg_strbuf_init(&t, b->m->arena->alloc);
+    pg_putf(&t, "opcode %.*s with %u operands is not in ptx_isa.def", PG_STR_ARG(spelling), n_ops);
+    pg_diag_internal(b->diags, __FILE__, __LINE__, t.ptr != NULL ? t.ptr : "opcode");
+    pg_strbuf_fini(&t);
+    return NULL;
+}
+
 /* `spelling` must live as long as the module. */
-static pg_ptx_stmt *add_inst(pg_ptx_builder *b, pg_str spelling, uint32_t n_ops,
+static pg_ptx_stmt *add_inst(pg_ptx_builder *b, pg_str spelling, pg_isa_id row, uint32_t n_ops,
                              const pg_ptx_opnd *ops)
 {
-    if (b->is_failed) {
-        return NULL;
-    }
-    pg_isa_id row = n_ops <= UINT8_MAX ? resolve(b, spelling, n_ops) : PG_ISA_NONE;
     if (row == PG_ISA_NONE) {
-        b->is_failed = true;
-        pg_strbuf t;
-        pg_strbuf_init(&t, b->m->arena->alloc);
-        pg_putf(&t, "opcode %.*s with %u operands is not in ptx_isa.def", PG_STR_ARG(spelling),
-                n_ops);
-        pg_diag_internal(b->diags, __FILE__, __LINE__, t.ptr != NULL ? t.ptr : "opcode");
-        pg_strbuf_fini(&t);
-        return NULL;
+        return no_row(b, spelling, n_ops);
     }
+    pg_ptx_func *f = b->f;
     pg_ptx_stmt s = {.kind = PG_PTX_S_INST,
                      .n_ops = (uint8_t)n_ops,
                      .row = (uint16_t)row,
-                     .ops = b->f->pool.n,
+                     .ops = f->pool.n,
                      .text = spelling};
-    for (uint32_t i = 0; i < n_ops; i++) {
-        if (!pg_vec_push(b->m->arena, &b->f->pool, ops[i])) {
+    if (n_ops != 0) {
+        if (!pg_vec_reserve(b->m->arena, &f->pool, n_ops)) {
             b->is_failed = true;
             return NULL;
         }
+        memcpy(f->pool.at + f->pool.n, ops, n_ops * sizeof *ops);
+        f->pool.n += n_ops;
     }
     return add_stmt(b, s);
+}
+
+const pg_ptx_literal *pg_ptx_spell(pg_ptx_builder *b, const char *opcode, uint32_t n_ops)
+{
+    const uint32_t address = (uint32_t)((uintptr_t)opcode >> 2);
+    pg_ptx_literal *s = &b->literals[(address * UINT32_C(2654435761) >> 20 ^ n_ops) % PG_PTX_MEMO];
+    if (s->text.ptr != opcode || s->n_ops != n_ops) {
+        s->text = pg_str_of(opcode);
+        s->hash = (uint32_t)pg_hash(s->text.ptr, s->text.len);
+        s->n_ops = (uint16_t)n_ops;
+        s->row = (uint16_t)(n_ops <= UINT8_MAX ? resolve(b, s->text, n_ops) : PG_ISA_NONE);
+    }
+    return s;
 }
 
 pg_ptx_stmt *pg_ptx_inst(pg_ptx_builder *b, const char *opcode, uint32_t n_ops,
                          const pg_ptx_opnd *ops)
 {
-    return add_inst(b, pg_str_of(opcode), n_ops, ops);
+    if (b->is_failed) {
+        return NULL;
+    }
+    const pg_ptx_literal *s = pg_ptx_spell(b, opcode, n_ops);
+    return add_inst(b, s->text, (pg_isa_id)s->row, n_ops, ops);
 }
 
 pg_ptx_stmt *pg_ptx_inst_str(pg_ptx_builder *b, pg_str opcode_copied, uint32_t n_ops,
@@ -308,7 +328,8 @@ pg_ptx_stmt *pg_ptx_inst_str(pg_ptx_builder *b, pg_str opcode_copied, uint32_t n
             return NULL;
         }
     }
-    return add_inst(b, text, n_ops, ops);
+    pg_isa_id row = n_ops <= UINT8_MAX ? resolve(b, text, n_ops) : PG_ISA_NONE;
+    return add_inst(b, text, row, n_ops, ops);
 }
 
 void pg_ptx_guard(pg_ptx_stmt *s, pg_ptx_opnd pred, bool negated)

@@ -241,6 +241,12 @@ uint16_t pg_ptx_min_version(const pg_ptx_module *m);
 
 enum { PG_PTX_MEMO = 256 };
 
+typedef struct pg_ptx_literal { /* an opcode with modifiers, in an instruction of n_ops operands */
+    pg_str text;
+    uint32_t hash;
+    uint16_t row, n_ops; /* row: of ptx_isa.def, 0 if none */
+} pg_ptx_literal;
+
 /* A cursor at the end of a function's body. Sticky: after a failure nothing is added; ask the arena
  * and diags. */
 typedef struct pg_ptx_builder {
@@ -255,7 +261,8 @@ typedef struct pg_ptx_builder {
         const char *ptr;
         uint32_t len;
         uint16_t row, n_ops;
-    } memo[PG_PTX_MEMO]; /* spellings resolved lately */
+    } memo[PG_PTX_MEMO];                  /* spellings resolved lately */
+    pg_ptx_literal literals[PG_PTX_MEMO]; /* the same, by address */
 } pg_ptx_builder;
 
 uint32_t pg_ptx_sym_new(pg_ptx_module *m, pg_ptx_sym s); /* copies the name; 0 when out of memory */
@@ -277,6 +284,8 @@ void pg_ptx_label_here(pg_ptx_builder *b, uint32_t label);
  * recorded. Returns the statement, or NULL. */
 pg_ptx_stmt *pg_ptx_inst(pg_ptx_builder *b, const char *opcode, uint32_t n_ops,
                          const pg_ptx_opnd *ops);
+/* What is known of a spelling that is a literal. Valid until the next call. */
+const pg_ptx_literal *pg_ptx_spell(pg_ptx_builder *b, const char *opcode, uint32_t n_ops);
 /* For spellings made at run time: copies. */
 pg_ptx_stmt *pg_ptx_inst_str(pg_ptx_builder *b, pg_str opcode_copied, uint32_t n_ops,
                              const pg_ptx_opnd *ops);

@@ -53,11 +53,11 @@ static uint32_t kernel_spans(const pg_ptx_func *f, pg_live_span *spans)
     uint32_t at = 0;
     for (uint32_t i = 0; i < f->parts.n; i++) {
         if (f->parts.at[i].first >= at) {
-            spans[n++] = (pg_live_span){at, f->parts.at[i].first};
+            spans[n++] = (pg_live_span){at, f->parts.at[i].first, 0};
         }
         at = f->parts.at[i].end > at ? f->parts.at[i].end : at;
     }
-    spans[n++] = (pg_live_span){at, f->body.n};
+    spans[n++] = (pg_live_span){at, f->body.n, 0};
     return n;
 }
 
@@ -72,6 +72,23 @@ static void take_worse(pg_live_peak *into, const pg_live_peak *p)
     into->held = held;
 }
 
+/* From here on a warning says that it is much. */
+static uint32_t much(uint32_t limit)
+{
+    return limit + limit / 10;
+}
+
+/* The register round (registers_round.c) may want to know how many each partition needs. */
+static bool may_choose(const pg_kernel *k, const pg_ptx_func *f)
+{
+    bool is_free = false;
+    for (uint32_t i = 0; i < f->parts.n; i++) {
+        const pg_inst *part = partition_of(k, f->parts.at[i].inst);
+        is_free = is_free || (part != NULL && !pg_attr_has(&part->attrs, PG_A_REGS));
+    }
+    return is_free;
+}
+
 static pg_status measure_kernel(const pg_kernel *k, const pg_ptx_func *f, bool wants_values,
                                 pg_arena *arena, pg_reg_regions *out)
 {
@@ -82,9 +99,14 @@ static pg_status measure_kernel(const pg_kernel *k, const pg_ptx_func *f, bool w
         return PG_E_NOMEM;
     }
     uint32_t share = pg_reg_limits_of(k).share;
+    const bool is_coarse = !wants_values && !may_choose(k, f);
     uint32_t n = kernel_spans(f, spans);
-    for (uint32_t i = 0; i < n_parts; i++) {
-        spans[n + i] = (pg_live_span){f->parts.at[i].first, f->parts.at[i].end};
+    for (uint32_t i = 0; i < n + n_parts; i++) {
+        const pg_inst *part = i < n ? NULL : partition_of(k, f->parts.at[i - n].inst);
+        if (i >= n) {
+            spans[i] = (pg_live_span){f->parts.at[i - n].first, f->parts.at[i - n].end, 0};
+        }
+        spans[i].enough = is_coarse ? much(limit_in(part, share)) : 0;
     }
     PG_TRY(pg_live_peaks(f, spans, n + n_parts, wants_values, arena, peaks));
     pg_reg_region kernel = {.kernel = k,
@@ -226,7 +248,7 @@ static bool is_over(const pg_reg_region *g)
 
 static bool is_much(const pg_reg_region *g)
 {
-    return g->peak.least > g->limit + g->limit / 10;
+    return g->peak.least > much(g->limit);
 }
 
 bool pg_regs_is_trouble(const pg_reg_regions *regions)

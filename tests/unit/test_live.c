@@ -32,7 +32,7 @@ static world *world_of(const char *body)
                  w->diags.n != 0 ? w->diags.at[0].message.ptr : "");
     free(text);
     const pg_ptx_func *f = w->m->funcs.at[0];
-    pg_live_span all = {0, f->body.n};
+    pg_live_span all = {0, f->body.n, 0};
     cr_assert_eq(pg_live_peaks(f, &all, 1, true, &w->arena, &w->peak), PG_OK);
     return w;
 }
@@ -215,6 +215,16 @@ Test(live, loads_may_come_late)
     cr_assert_eq(w->peak.least, 3);
     cr_assert_gt(w->peak.estimate, 3);
     cr_assert_leq(w->peak.estimate, 9);
+    /* What is low enough is not looked at further. */
+    for (uint32_t enough = 2; enough < 5; enough++) {
+        const pg_ptx_func *f = w->m->funcs.at[0];
+        pg_live_span all = {0, f->body.n, enough};
+        pg_live_peak peak;
+        cr_assert_eq(pg_live_peaks(f, &all, 1, false, &w->arena, &peak), PG_OK);
+        cr_assert_eq(peak.least, 3);
+        cr_assert_eq(peak.held, w->peak.held);
+        cr_assert_eq(peak.estimate, enough < 3 ? w->peak.estimate : 3);
+    }
     world_free(w);
 }
 
@@ -228,7 +238,7 @@ Test(live, spans_are_measured_apart)
     while (!pg_str_is(f->body.at[cut].text, "bar.sync")) {
         cut++;
     }
-    pg_live_span spans[3] = {{0, cut}, {cut + 1, f->body.n}, {0, 1}};
+    pg_live_span spans[3] = {{0, cut, 0}, {cut + 1, f->body.n, 0}, {0, 1, 0}};
     pg_live_peak peaks[3];
     cr_assert_eq(pg_live_peaks(f, spans, 3, true, &w->arena, peaks), PG_OK);
     cr_assert_eq(peaks[0].least, 1);
@@ -267,7 +277,7 @@ static size_t measure_loops(uint32_t n_loops)
     pg_arena_init(&arena, pg_alloc_default());
     pg_diags_init(&diags, &arena, pg_alloc_default());
     cr_assert_eq(pg_ptx_read(&arena, pg_strbuf_str(&t), &diags, &m), PG_OK);
-    pg_live_span all = {0, m->funcs.at[0]->body.n};
+    pg_live_span all = {0, m->funcs.at[0]->body.n, 0};
     cr_assert_eq(pg_live_peaks(m->funcs.at[0], &all, 1, false, &arena, &peak), PG_OK);
     cr_assert_geq(peak.least, 65);
     cr_assert_leq(peak.least, 66);
@@ -313,7 +323,7 @@ Test(live, what_is_far_too_much_is_cut_short, .timeout = 20)
     pg_arena_init(&arena, pg_alloc_default());
     pg_diags_init(&diags, &arena, pg_alloc_default());
     cr_assert_eq(pg_ptx_read(&arena, pg_strbuf_str(&t), &diags, &m), PG_OK);
-    pg_live_span all = {0, m->funcs.at[0]->body.n};
+    pg_live_span all = {0, m->funcs.at[0]->body.n, 0};
     cr_assert_eq(pg_live_peaks(m->funcs.at[0], &all, 1, false, &arena, &peak), PG_OK);
     cr_assert_gt(peak.least, 1000);
     pg_arena_fini(&arena);
