@@ -157,7 +157,7 @@ static bool make_heads(pg_lw *c)
 bool pg_lw_is_known(const pg_lw *c, const char *opcode, uint32_t n, const pg_ptx_opnd *ops)
 {
     const pg_str text = pg_str_of(opcode);
-    const pg_vn x = {.hash = vn_hash(text, n, ops)};
+    const pg_vn x = {.hash = vn_hash((uint32_t)pg_hash(text.ptr, text.len), n, ops)};
     uint32_t at = c->n_vn_heads == 0 ? 0 : c->vn_head[x.hash & (c->n_vn_heads - 1)];
     while (at != 0 && !is_same_vn(c, &c->vn.at[at - 1], &x, text, n, ops)) {
         at = c->vn.at[at - 1].next;
