@@ -23,9 +23,6 @@ static run_exit check_usage(const cli *c)
         return run_fail(&c->msgs, RUN_USAGE, RUN_MSG_USAGE_VALUE, NULL, c->values[CLI_OPT_SMEM],
                         "--smem", "at most 2147483647");
     }
-    if (c->values[CLI_OPT_TRACE] != NULL) {
-        return run_fail(&c->msgs, RUN_TOOL, RUN_MSG_NOT_ON_CPU, NULL, "--trace");
-    }
     return RUN_OK;
 }
 
@@ -90,6 +87,7 @@ run_exit cli_exec(cli *c)
               : strcmp(races, "isa") == 0 ? RUN_RACES_ISA
                                           : RUN_RACES_PRACTICE;
     l.has_stats = c->values[CLI_OPT_STATS] != NULL;
+    l.trace = c->values[CLI_OPT_TRACE];
     l.max_steps = c->numbers[CLI_OPT_MAX_STEPS];
     status = launch(c, &l);
     return status == RUN_OK ? run_specs_write(&c->msgs, &c->arena, &specs) : status;

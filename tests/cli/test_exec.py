@@ -255,11 +255,19 @@ def seeds_must_agree(c):
     assert a[0] == a[1]
 
 
-def what_comes_later_is_3(c):
+def traces_are_json(c):
     c.write("scale.ptx", SCALE)
     specs = ["--arg=zero:256", "--arg=out:o.npy:f32:64", "--arg=u32:64", "--arg=f32:1"]
-    common = ["exec", "scale.ptx", "--grid=2", "--block=32", *specs]
-    assert "6141" in c.run(*common, "--trace=t.json", want=3).numbers()
+    common = ["exec", "scale.ptx", "--grid=2", "--block=64", *specs]
+    c.run(*common, "--trace=t.json", "--seeds=2", want=0)
+    events = json.loads(c.read("t.json"))["traceEvents"]
+    runs = [e for e in events if e["ph"] == "X"]
+    # two CTAs of two warps; none waits
+    assert sorted((e["pid"], e["tid"]) for e in runs) == [(0, 0), (0, 1), (1, 0), (1, 1)]
+    assert all(e["name"] == "run" and e["ts"] == 0 and e["dur"] > 0 for e in runs)
+    names = {e["args"]["name"] for e in events if e["ph"] == "M" and "name" in e["args"]}
+    assert {"CTA 0", "CTA 1", "warp 0 (warp group 0)", "warp 1 (warp group 0)"} <= names
+    c.run(*common, "--trace=no/such/folder/t.json", want=3)
 
 
 def races_are_4(c):
@@ -361,6 +369,6 @@ def refusals_as_json(c):
 if __name__ == "__main__":
     harness.main([
         scaled, array_forms, values_of_every_type, wrong_arguments, tensor_maps, wrong_ptx_is_1, faults_are_4,
-        seeds_must_agree, races_are_4, what_comes_later_is_3, statistics,
+        seeds_must_agree, races_are_4, traces_are_json, statistics,
         a_race_shows_both_windows, reports_as_json, refusals_as_json,
     ])

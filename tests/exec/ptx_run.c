@@ -46,7 +46,8 @@ static void launch(const ptx_case *c, ptxexec_module *m, ptx_result *out)
                                 .seed = c->seed,
                                 .max_steps = 1000000,
                                 .races = c->races,
-                                .collect_stats = c->has_stats};
+                                .collect_stats = c->has_stats,
+                                .collect_trace = c->has_trace};
     out->status = ptxexec_launch(d, m, &o, &r);
     if (ptxexec_report_fault_count(r) > 0) {
         out->fault = ptxexec_report_fault(r, 0);
@@ -58,6 +59,10 @@ static void launch(const ptx_case *c, ptxexec_module *m, ptx_result *out)
     for (size_t k = 0; k < ptxexec_report_line_count(r) && k < 64; k++) {
         out->lines[out->n_lines] = ptxexec_report_line(r, k);
         out->lines[out->n_lines++].opcode = "";
+    }
+    for (size_t k = 0; k < ptxexec_report_trace_count(r) && k < 1024; k++) {
+        out->events[out->n_events] = ptxexec_report_trace(r, k);
+        out->events[out->n_events++].name = "";
     }
     if (ptxexec_device_read(d, at[1], out->out, c->out_size, &out->n_poison, NULL) != PTXEXEC_OK) {
         out->status = PTXEXEC_E_INTERNAL;

@@ -21,6 +21,7 @@ typedef struct ptx_case {
     uint64_t seed;
     ptxexec_races races;
     uint32_t has_stats;
+    uint32_t has_trace;
 } ptx_case;
 
 typedef struct ptx_result {
@@ -32,6 +33,8 @@ typedef struct ptx_result {
     ptxexec_stats stats;
     size_t n_lines;
     ptxexec_line_stats lines[64];
+    size_t n_events; /* of the trace; names are not valid */
+    ptxexec_trace_event events[1024];
 } ptx_result;
 
 void ptx_run(const ptx_case *c, ptx_result *out);

@@ -4,6 +4,7 @@
 #include "tools/exec/cluster.h"
 #include "tools/exec/mbar.h"
 #include "tools/exec/race.h"
+#include "tools/exec/trace.h"
 #include "tools/exec/wgmma.h"
 
 static void *resize(pg_alloc alloc, void *block, size_t old_size, size_t new_size)
@@ -153,6 +154,9 @@ bool pe_cta_init(pe_cta *cta, pe_cluster *cluster, uint32_t rank)
     for (uint32_t k = 0; is_ok && k < n_warps; k++) {
         is_ok = init_warp(cta, &cta->warps[k], k);
     }
+    if (is_ok && l->o.collect_trace != 0) {
+        is_ok = pe_trace_begin(cta);
+    }
     if (!is_ok) {
         cluster->worker->is_oom = true;
         pe_cta_fini(cta);
@@ -177,10 +181,29 @@ static void keep_output(pe_cta *cta)
     pg_strbuf_fini(&cta->output);
 }
 
+static void keep_trace(pe_cta *cta)
+{
+    pe_worker *worker = cta->worker;
+    if (cta->trace == NULL || cta->trace->events.n == 0) {
+        return;
+    }
+    pe_traced *t = PG_NEW(&worker->arena, pe_traced);
+    if (t == NULL) {
+        worker->is_oom = true;
+        return;
+    }
+    *t = (pe_traced){.cta = cta->linear,
+                     .events = cta->trace->events.at,
+                     .n = cta->trace->events.n,
+                     .next = worker->traced};
+    worker->traced = t;
+}
+
 void pe_cta_fini(pe_cta *cta)
 {
     pg_alloc alloc = cta->launch->alloc;
     keep_output(cta);
+    keep_trace(cta);
     for (uint32_t k = 0; k < cta->n_warps; k++) {
         pe_copy_fini(&cta->warps[k]);
         pe_wg_regs_free(&cta->warps[k]);

@@ -64,6 +64,7 @@ typedef struct pe_mbar pe_mbar;       /* mbar.c: an mbarrier object */
 typedef struct pe_bulk pe_bulk;       /* bulk.c: a bulk or tensor copy on its way */
 typedef struct pe_clock pe_clock;     /* race.h */
 typedef struct pe_pool pe_pool;       /* ops_group.c: registers that setmaxnreg gives back */
+typedef struct pe_trace pe_trace;     /* trace.c */
 typedef struct pe_wg pe_wg;           /* wgmma.c: one CTA's products on their way */
 typedef void (*pe_fn)(pe_warp *w, const pe_inst *i, uint32_t mask);
 
@@ -326,7 +327,8 @@ typedef struct pe_worker {
     pe_stats stats;
     pe_fault *faults, *last_fault;
     uint32_t n_faults;
-    struct pe_chunk *output; /* what CTAs printed, last first */
+    struct pe_chunk *output;  /* what CTAs printed, last first */
+    struct pe_traced *traced; /* events of CTAs, last first */
     bool is_oom;
 } pe_worker;
 
@@ -335,6 +337,13 @@ typedef struct pe_chunk {
     pg_str text;
     struct pe_chunk *next;
 } pe_chunk;
+
+typedef struct pe_traced {
+    uint64_t cta;
+    const ptxexec_trace_event *events;
+    uint32_t n;
+    struct pe_traced *next;
+} pe_traced;
 
 struct pe_cta {
     pe_launch *launch;
@@ -364,8 +373,9 @@ struct pe_cta {
     uint32_t n_mbars, mbars_cap;
     /* What could let somebody go on who waits for a barrier: arrivals, strong accesses ... */
     uint64_t n_events;
-    pe_wg *wg;     /* NULL before the first wgmma */
-    pe_pool *pool; /* NULL before the first setmaxnreg */
+    pe_wg *wg;       /* NULL before the first wgmma */
+    pe_pool *pool;   /* NULL before the first setmaxnreg */
+    pe_trace *trace; /* NULL: not kept */
 };
 
 struct pe_launch {

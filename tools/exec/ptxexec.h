@@ -251,6 +251,7 @@ typedef struct ptxexec_launch_options {
     ptxexec_races races;
     uint32_t max_faults;    /* faults to keep; 0: 32 */
     uint32_t collect_stats; /* nonzero: count opcodes and memory transactions (slower) */
+    uint32_t collect_trace; /* nonzero: keep what happened when, see ptxexec_trace_event */
 } ptxexec_launch_options;
 
 /* Runs one grid to its end. PTXEXEC_OK: it ran and nothing was wrong. PTXEXEC_E_FAULT: the report
@@ -364,6 +365,28 @@ typedef struct ptxexec_opcode_count {
     uint64_t n_steps, n_lane_instructions;
 } ptxexec_opcode_count;
 
+/* What happened when, on the clock of docs/executor.md ("Traces"): cycles, which say how things
+ * depend on each other and no more. */
+typedef enum ptxexec_trace_kind { /* numbers are fixed; new ones are appended */
+                                  PTXEXEC_TRACE_RUN = 0,     /* a warp executes */
+                                  PTXEXEC_TRACE_WAIT = 1,    /* a warp waits at the line */
+                                  PTXEXEC_TRACE_COPY = 2,    /* bytes go through the copy engine */
+                                  PTXEXEC_TRACE_PRODUCT = 3, /* the tensor core works */
+                                  PTXEXEC_TRACE_ARROW = 4    /* `from` at `start` let `track` go on
+                                                                at `end` */
+} ptxexec_trace_kind;
+enum { PTXEXEC_TRACK_COPIES = 1000, PTXEXEC_TRACK_TENSOR = 1001 }; /* below: warps of the CTA */
+
+typedef struct ptxexec_trace_event {
+    ptxexec_trace_kind kind;
+    uint32_t track, from;
+    uint32_t line;       /* PTX */
+    uint64_t cta;        /* its number in the grid */
+    uint64_t start, end; /* cycles */
+    uint64_t bytes;      /* of a copy */
+    const char *name;    /* owned by the report */
+} ptxexec_trace_event;
+
 /* NULL is a no-op. */
 PTXEXEC_API void ptxexec_report_destroy(ptxexec_report *r_or_null);
 /* What the launch returned. */
@@ -382,6 +405,9 @@ PTXEXEC_API ptxexec_opcode_count ptxexec_report_opcode(const ptxexec_report *r, 
 /* Instructions that touched memory, in the order of the text; empty without collect_stats. */
 PTXEXEC_API size_t ptxexec_report_line_count(const ptxexec_report *r);
 PTXEXEC_API ptxexec_line_stats ptxexec_report_line(const ptxexec_report *r, size_t index);
+/* Events of all CTAs, CTA by CTA; empty without collect_trace. */
+PTXEXEC_API size_t ptxexec_report_trace_count(const ptxexec_report *r);
+PTXEXEC_API ptxexec_trace_event ptxexec_report_trace(const ptxexec_report *r, size_t index);
 /* What the kernel printed with vprintf, CTA by CTA; NUL-terminated, "" without. */
 PTXEXEC_API const char *ptxexec_report_output(const ptxexec_report *r);
 

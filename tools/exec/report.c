@@ -51,6 +51,25 @@ static bool take_lines(ptxexec_report *r, const pe_launch *l, const pe_worker *w
     return true;
 }
 
+static bool take_trace(ptxexec_report *r, const pe_worker *worker)
+{
+    for (const pe_traced *t = worker->traced; t != NULL; t = t->next) {
+        ptxexec_trace_event *events = PG_NEWS(&r->arena, ptxexec_trace_event, (size_t)t->n + 1);
+        pe_traced copy = {.cta = t->cta, .events = events, .n = t->n};
+        if (events == NULL || !pg_vec_push(&r->arena, &r->traced, copy)) {
+            return false;
+        }
+        for (uint32_t k = 0; k < t->n; k++) {
+            events[k] = t->events[k];
+            events[k].name = pg_arena_str(&r->arena, pg_str_of(events[k].name)).ptr;
+            if (events[k].name == NULL) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 bool pe_report_take(ptxexec_report *r, const pe_launch *l, const pe_worker *worker)
 {
     r->stats.n_steps += worker->stats.n_steps;
@@ -69,7 +88,7 @@ bool pe_report_take(ptxexec_report *r, const pe_launch *l, const pe_worker *work
             return false;
         }
     }
-    return take_lines(r, l, worker);
+    return take_trace(r, worker) && take_lines(r, l, worker);
 }
 
 static int by_lanes(const void *a, const void *b)
@@ -178,6 +197,28 @@ static bool sum_lines(ptxexec_report *r, const pe_launch *l)
     return sums != NULL;
 }
 
+static int by_traced_cta(const void *a, const void *b)
+{
+    const pe_traced *x = a;
+    const pe_traced *y = b;
+    return x->cta < y->cta ? -1 : x->cta > y->cta ? 1 : 0;
+}
+
+static bool join_trace(ptxexec_report *r)
+{
+    if (r->traced.n > 0) {
+        qsort(r->traced.at, r->traced.n, sizeof *r->traced.at, by_traced_cta);
+    }
+    for (uint32_t k = 0; k < r->traced.n; k++) {
+        for (uint32_t j = 0; j < r->traced.at[k].n; j++) {
+            if (!pg_vec_push(&r->arena, &r->trace, r->traced.at[k].events[j])) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 bool pe_report_finish(ptxexec_report *r, const pe_launch *l)
 {
     keep_first_cta(r);
@@ -187,7 +228,7 @@ bool pe_report_finish(ptxexec_report *r, const pe_launch *l)
     if (r->opcodes.n > 0) {
         qsort(r->opcodes.at, r->opcodes.n, sizeof *r->opcodes.at, by_lanes);
     }
-    return join_output(r);
+    return join_trace(r) && join_output(r);
 }
 
 ptxexec_status ptxexec_report_status(const ptxexec_report *r)
@@ -258,6 +299,16 @@ const char *ptxexec_fault_kind_text(ptxexec_fault_kind kind)
 ptxexec_stats ptxexec_report_stats(const ptxexec_report *r)
 {
     return r->stats;
+}
+
+size_t ptxexec_report_trace_count(const ptxexec_report *r)
+{
+    return r->trace.n;
+}
+
+ptxexec_trace_event ptxexec_report_trace(const ptxexec_report *r, size_t index)
+{
+    return index < r->trace.n ? r->trace.at[index] : (ptxexec_trace_event){.name = ""};
 }
 
 size_t ptxexec_report_opcode_count(const ptxexec_report *r)

@@ -15,6 +15,8 @@ struct ptxexec_report {
     PG_VEC(ptxexec_line_stats) lines;
     PG_VEC(ptxexec_opcode_count) opcodes;
     PG_VEC(pe_chunk) chunks;
+    PG_VEC(pe_traced) traced; /* by CTA, names copied */
+    PG_VEC(ptxexec_trace_event) trace;
     const char *output;
 };
 

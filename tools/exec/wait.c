@@ -2,6 +2,7 @@
  * of the CTA. Who is woken is decided here; what the lanes get is computed by the instruction's
  * family. */
 #include "tools/exec/race.h"
+#include "tools/exec/trace.h"
 
 /* ---- .aligned -----------------------------------------------------------------------------------
  */
@@ -165,7 +166,13 @@ static void release(pe_cta *cta, uint32_t id)
             met.val[l] = b->n_true;
         }
         pe_lanes_give(w, set, &met);
+        if (cta->trace != NULL) {
+            pe_trace_reach(w, inst_of(w, pe_first(set)), &cta->trace->bar[id]);
+        }
         pe_lanes_wake(w, set, true);
+    }
+    if (cta->trace != NULL) {
+        cta->trace->bar[id] = (pe_moment){.at = 0};
     }
     *b = (pe_barrier){.is_open = false};
 }
@@ -205,6 +212,9 @@ void pe_bar_arrive(pe_warp *w, const pe_inst *i, uint32_t mask, const pe_bar_arr
     }
     if (cta->races != NULL) {
         pe_race_bar_arrive(w, i, a->id, mask);
+    }
+    if (cta->trace != NULL) {
+        pe_trace_latest(&cta->trace->bar[a->id], pe_trace_now(w, i));
     }
     /* An aligned arrival counts the warp as a whole; without a count live threads are counted. */
     uint32_t n = a->expected != 0 && (i->flags & PE_I_ALIGNED) != 0 ? PE_LANES : pe_count(mask);

@@ -8,6 +8,7 @@
  * (.aligned, .sync) it does not depend on this order: lanes wait. */
 #include "tools/exec/cluster.h"
 #include "tools/exec/race.h"
+#include "tools/exec/trace.h"
 #include "tools/exec/wgmma.h"
 
 enum { PE_TOGETHER = 2000, PE_FAIR_TURN = 200 };
@@ -53,6 +54,9 @@ void pe_lanes_exit(pe_warp *w, uint32_t mask)
     w->is_stopped = w->is_stopped || w->active == 0;
     pe_bar_recheck(w->cta);
     pe_cluster_leave(w, mask);
+    if (w->live == 0 && w->cta->trace != NULL) {
+        pe_trace_exit(w);
+    }
     if (w->cta->n_live == 0 && w->cta->wg != NULL) {
         pe_wg_end(w->cta);
     }
@@ -166,6 +170,9 @@ static uint32_t run_group(pe_warp *w, uint32_t budget)
             if (stats->lines != NULL) {
                 stats->lines[i - code].n_steps++;
                 stats->lines[i - code].n_lanes += pe_count(mask);
+            }
+            if (w->cta->trace != NULL) {
+                pe_trace_step(w, i);
             }
         }
         if ((i->flags & PE_I_TRACKED) != 0 && !pe_wg_touch(w, i)) {

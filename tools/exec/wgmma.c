@@ -292,7 +292,13 @@ bool pe_wg_join(pe_warp *w, const pe_inst *i, const uint64_t desc[2], bool is_ad
     if (cta->races != NULL && !pe_race_wgmma_join(w, i, op)) {
         return false;
     }
+    if (cta->trace != NULL) {
+        pe_trace_latest(&op->begin, pe_trace_now(w, i));
+    }
     if (op->joined == ALL_WARPS) {
+        if (cta->trace != NULL) {
+            op->end = pe_trace_product(cta, &op->begin, x->n);
+        }
         issue(cta, op);
         wake_waiters(w);
     }
@@ -355,7 +361,6 @@ static void forget(pe_cta *cta, pe_wgroup *g, uint32_t first_warp)
 
 bool pe_wg_wait(pe_warp *w, const pe_inst *i, uint64_t n_open)
 {
-    (void)i;
     pe_cta *cta = w->cta;
     pe_wgroup *g = pe_wg_of(w);
     uint32_t self = w->index % PE_WG_WARPS;
@@ -379,6 +384,9 @@ bool pe_wg_wait(pe_warp *w, const pe_inst *i, uint64_t n_open)
                 pe_race_wgmma_waited(w, g->ops[k]);
             }
         }
+    }
+    if (n > 0 && cta->trace != NULL) {
+        pe_trace_reach(w, i, &g->ops[n - 1]->end);
     }
     if (n > 0) {
         if (cta->races != NULL) { /* each of its lanes waited: they know it of each other */

@@ -8,7 +8,7 @@
 #define PTXEXEC_WGMMA_H
 
 #include "tools/exec/desc.h"
-#include "tools/exec/exec.h"
+#include "tools/exec/trace.h"
 
 enum {
     PE_WG_WARPS = 4,
@@ -58,6 +58,7 @@ typedef struct pe_wg_op { /* an instruction on its way */
     uint8_t a[PE_WG_M][PE_WG_ROW], b[PE_WG_N][PE_WG_ROW];
     bool is_a_bad[PE_WG_M], is_b_bad[PE_WG_N]; /* some byte of it is poison */
     bool has_bad;
+    pe_moment begin, end; /* traces only */
 } pe_wg_op;
 
 typedef struct pe_wg_row { /* a register of a warp, by row of its 32-bit bank */

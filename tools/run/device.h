@@ -63,6 +63,7 @@ typedef struct run_launch {
     uint64_t first_seed, n_seeds; /* n_seeds 0: one */
     run_races races;
     bool has_stats;
+    const char *trace;     /* file for the first seed's trace, or NULL */
     uint64_t max_steps;    /* 0: the executor's */
     run_json *json;        /* what the executor reports goes there too; NULL: nowhere */
     uint32_t host_threads; /* of the executor; 0: as many as there are processors, 16 at most */

@@ -5,6 +5,7 @@
 
 #include "tools/run/backend.h"
 #include "tools/run/report_json.h"
+#include "tools/run/trace.h"
 
 enum { MAX_HOST_THREADS = 16 };
 
@@ -186,6 +187,10 @@ static run_exit finish(const cpu *c, ptxexec_status status, const ptxexec_report
         const ptxexec_diag d = ptxexec_report_diag(r, i);
         run_print_exec_diag(c->base.msgs, l, &d);
     }
+    run_exit written = RUN_OK;
+    if (l->trace != NULL && is_first) {
+        written = run_trace_write(c->base.msgs, l->trace, r);
+    }
     run_print_faults(c->base.msgs, l, r, seed);
     if (l->has_stats && is_first && l->json == NULL) {
         run_print_exec_stats(c->base.msgs, r);
@@ -193,7 +198,7 @@ static run_exit finish(const cpu *c, ptxexec_status status, const ptxexec_report
     if (status != PTXEXEC_OK && status != PTXEXEC_E_FAULT && n == 0) {
         return failed(c, status);
     }
-    return status == PTXEXEC_OK ? RUN_OK : refused(c, status);
+    return status == PTXEXEC_OK ? written : refused(c, status);
 }
 
 static uint32_t host_threads(void)
@@ -232,6 +237,7 @@ static run_exit cpu_launch_step(run_target *t, uint32_t step, const run_bytes *p
         .host_threads = l->host_threads != 0 ? l->host_threads : host_threads(),
         .races = (ptxexec_races)l->races,
         .collect_stats = l->has_stats,
+        .collect_trace = l->trace != NULL && is_first,
     };
     ptxexec_report *report = NULL;
     status = ptxexec_launch(c->device, c->module, &options, &report);
