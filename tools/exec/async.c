@@ -126,7 +126,7 @@ void pe_copy_issue(pe_warp *w, pe_copy *c)
 
 /* Some lanes of a copy are complete; for a barrier they stay in the list, since their thread may
  * still wait for them itself. */
-static void finish(pe_warp *w, pe_copy *c, uint32_t lanes, const pe_mbar *b)
+static void finish(pe_warp *w, pe_copy *c, uint32_t lanes, pe_mbar *b)
 {
     uint32_t rest = c->lanes & ~lanes;
     c->lanes &= lanes;
@@ -166,7 +166,20 @@ void pe_copy_wait(pe_warp *w, uint32_t mask, const uint32_t first_open[PE_LANES]
     w->n_copies = n;
 }
 
-void pe_copy_arrive(pe_warp *w, uint32_t lane, uint32_t order, const pe_mbar *b)
+/* The copies of the lane so far belong to the arrival that will come, unless they belong to another
+ * one before: who waits for that phase may touch what they wrote. */
+void pe_copy_claim(pe_warp *w, uint32_t lane, pe_mbar *b)
+{
+    for (uint32_t k = 0; w->cta->races != NULL && k < w->n_copies; k++) {
+        pe_copy *c = w->copies[k];
+        uint32_t lanes = c->lanes;
+        c->lanes &= 1u << lane;
+        pe_race_settle(w, c, b);
+        c->lanes = lanes;
+    }
+}
+
+void pe_copy_arrive(pe_warp *w, uint32_t lane, uint32_t order, pe_mbar *b)
 {
     for (uint32_t k = 0; k < w->n_copies; k++) {
         pe_copy *c = w->copies[k];

@@ -31,7 +31,8 @@ void pe_copy_issue(pe_warp *w, pe_copy *c);
 /* The lanes `mask` waited: their copies in groups before `first_open[lane]` are complete. */
 void pe_copy_wait(pe_warp *w, uint32_t mask, const uint32_t first_open[PE_LANES]);
 /* The lane's copies issued before `order` are complete and signal at the barrier. */
-void pe_copy_arrive(pe_warp *w, uint32_t lane, uint32_t order, const pe_mbar *b);
+void pe_copy_arrive(pe_warp *w, uint32_t lane, uint32_t order, pe_mbar *b);
+void pe_copy_claim(pe_warp *w, uint32_t lane, pe_mbar *b);
 void pe_copy_fini(pe_warp *w);
 
 /* Something that an instruction set going and that happens at a step that the seed draws: at once,

@@ -90,8 +90,25 @@ static void join_own_warp(const pe_races *r, pe_clock *into, uint32_t warp)
     }
 }
 
-/* All that the lanes have seen and done goes into the clock; they begin a new interval. `joined`
- * (may be NULL) remembers the last vector joined, which lanes mostly share. */
+/* `into` with room for the agents that there are now. */
+static pe_clock *with_agents(pe_cta *cta, pe_clock *into)
+{
+    pe_races *r = cta->races;
+    if (into != NULL && into->n_agents == r->agents_cap) {
+        return into;
+    }
+    pe_clock *c = new_clock(cta);
+    if (c != NULL && into != NULL) {
+        join(r, c, into);
+        c->fence_time = into->fence_time;
+        drop(r, into);
+    }
+    return c;
+}
+
+/* All that the lanes have seen and done goes into the clock, which has room for all agents; they
+ * begin a new interval. `joined` (may be NULL) remembers the last vector joined, which lanes mostly
+ * share. */
 static void publish(pe_warp *w, pe_clock *into, uint32_t mask, uint32_t *joined)
 {
     pe_races *r = w->cta->races;
@@ -153,12 +170,10 @@ void pe_race_bar_arrive(pe_warp *w, const pe_inst *i, uint32_t id, uint32_t mask
 {
     pe_races *r = w->cta->races;
     uint32_t slot = w->cta->rank * PE_N_BARRIERS + id;
+    r->bar_joined[slot] = r->bar[slot] != NULL ? r->bar_joined[slot] : 0;
+    r->bar[slot] = with_agents(w->cta, r->bar[slot]);
     if (r->bar[slot] == NULL) {
-        r->bar[slot] = new_clock(w->cta);
-        r->bar_joined[slot] = 0;
-        if (r->bar[slot] == NULL) {
-            return;
-        }
+        return;
     }
     publish(w, r->bar[slot], mask, &r->bar_joined[slot]);
     r->meeting[w->race_index] =
@@ -169,7 +184,7 @@ void pe_race_bar_release(pe_cta *cta, uint32_t id, bool is_whole)
 {
     pe_races *r = cta->races;
     uint32_t slot = cta->rank * PE_N_BARRIERS + id;
-    pe_clock *c = r->bar[slot];
+    pe_clock *c = r->bar[slot] != NULL ? with_agents(cta, r->bar[slot]) : NULL;
     if (c == NULL) {
         return;
     }
@@ -252,7 +267,12 @@ void pe_race_meet(pe_warp *w, uint32_t set, bool is_barrier)
 
 void pe_race_exit(pe_warp *w, uint32_t mask)
 {
-    publish(w, w->cta->races->exited, mask, NULL);
+    pe_races *r = w->cta->races;
+    pe_clock *c = with_agents(w->cta, r->exited);
+    if (c != NULL) {
+        r->exited = c;
+        publish(w, c, mask, NULL);
+    }
 }
 
 /* ---- mbarriers --------------------------------------------------------------------------------
@@ -265,22 +285,6 @@ uint32_t pe_race_new_agent(pe_cta *cta)
         r->agents_cap = r->agents_cap == 0 ? 16 : r->agents_cap * 2;
     }
     return r->n_agents++;
-}
-
-/* `into` with room for the agents that there are now. */
-static pe_clock *with_agents(pe_cta *cta, pe_clock *into)
-{
-    pe_races *r = cta->races;
-    if (into != NULL && into->n_agents == r->agents_cap) {
-        return into;
-    }
-    pe_clock *c = new_clock(cta);
-    if (c != NULL && into != NULL) {
-        join(r, c, into);
-        c->fence_time = into->fence_time;
-        drop(r, into);
-    }
-    return c;
 }
 
 /* What is published in a phase comes on top of all phases before: arrivals are a chain of
@@ -300,6 +304,14 @@ void pe_race_mbar_arrive(pe_warp *w, pe_mbar *b, uint32_t mask, bool is_relaxed)
         publish_fenced(w, b->open, mask);
     } else {
         publish(w, b->open, mask, &b->joined);
+    }
+}
+
+void pe_race_mbar_knows(pe_cta *cta, pe_mbar *b, uint32_t agent, uint32_t phase)
+{
+    if (agent != b->agent && open_phase(cta, b)) {
+        uint32_t *at = &b->open->at[cta->races->n_threads + cta->races->n_warps + agent];
+        *at = phase > *at ? phase : *at;
     }
 }
 
@@ -428,6 +440,37 @@ void pe_race_cluster_waited(pe_warp *w, uint32_t mask)
 {
     if (w->cta->races->cluster_done != NULL) {
         take_all(w, mask, w->cta->races->cluster_done);
+    }
+}
+
+void pe_race_agent_seen(pe_warp *w, uint32_t mask, uint32_t agent, uint32_t time)
+{
+    pe_races *r = w->cta->races;
+    uint32_t base = w->race_index * PE_LANES;
+    while (mask != 0) {
+        const pe_clock *seen = r->seen[base + pe_first(mask)];
+        uint32_t same = 0;
+        pg_foreach_lane(l, mask)
+        {
+            same |= r->seen[base + l] == seen ? 1u << l : 0;
+        }
+        mask &= ~same;
+        if (pe_race_knows_agent(r, seen, agent, time)) {
+            continue;
+        }
+        pe_clock *n = new_clock(w->cta);
+        if (n == NULL) {
+            return;
+        }
+        join(r, n, seen);
+        seal(r, n);
+        n->fence_time = seen->fence_time;
+        n->at[r->n_threads + r->n_warps + agent] = time;
+        pg_foreach_lane(l, same)
+        {
+            see(r, base + l, n);
+        }
+        drop(r, n);
     }
 }
 

@@ -239,6 +239,7 @@ static void copies_arrive(pe_warp *w, const pe_inst *i, uint32_t mask)
         if (i->op == 0) {
             pe_mbar_more(&u);
         }
+        pe_copy_claim(w, l, u.b);
         pe_task t = {.run = late_arrive, .w = w, .i = i, .lane = l, .at = at};
         t.order = w->n_issued;
         pe_task_add(w->cta, &t);

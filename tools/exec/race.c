@@ -13,6 +13,7 @@
 #include "tools/exec/async.h"
 #include "tools/exec/bulk.h"
 #include "tools/exec/cluster.h"
+#include "tools/exec/desc.h"
 
 enum { PAGE = 256 };
 #define READ_STRONG 0x80000000u
@@ -38,7 +39,8 @@ typedef struct pe_page {
     uint32_t shift;     /* log2 of a cell's bytes */
     uint32_t n_flights; /* reads by the async proxy under way here, or near */
     cell *cells;
-    read_mark *reads; /* [cell][warp] */
+    read_mark *reads;     /* [cell][warp] */
+    pe_wg_mark *products; /* [16 bytes][slot], NULL before the first */
 } page;
 
 /* One lane's access. */
@@ -86,6 +88,7 @@ static bool split(pe_races *r, page *p, uint32_t shift)
                r->n_warps * sizeof *q.reads);
     }
     q.n_flights = p->n_flights;
+    q.products = p->products;
     *p = q;
     return true;
 }
@@ -293,12 +296,33 @@ static bool check_fences(const doing *d, const cell *c, const read_mark *marks)
     return false;
 }
 
+/* A write of what a product may still read. */
+static bool check_products(const doing *d, const page *p, uint32_t from, uint32_t to)
+{
+    size_t n = d->r->warps_of_cta;
+    const pe_wg_mark *end = p->products + ((to - 1) / PE_PIECE + 1) * n;
+    for (const pe_wg_mark *x = p->products + from / PE_PIECE * n; x < end; x++) {
+        if (x->time != 0 && !pe_race_knows_agent(d->r, d->seen, x->agent, x->time)) {
+            pe_mark m = {.cluster = d->w->cta->cluster->number,
+                         .tid = x->tid,
+                         .pc = x->pc,
+                         .kind = PE_MK_WGMMA};
+            pe_race_report(d->w, d->i, d->lane, PE_SHARED_WINDOW + d->address, d->size, true, &m);
+            return false;
+        }
+    }
+    return true;
+}
+
 /* False after a report. */
 static bool touch_page(const doing *d, page *p, uint32_t from, uint32_t to)
 {
     uint32_t n_warps = d->r->n_warps;
     if (p->n_flights != 0 && (d->kind & PE_T_WRITE) != 0 &&
         !pe_race_check_flights(d->w, d->i, d->lane, d->address, d->address + d->size)) {
+        return false;
+    }
+    if (p->products != NULL && (d->kind & PE_T_WRITE) != 0 && !check_products(d, p, from, to)) {
         return false;
     }
     for (uint32_t k = from >> p->shift; k <= (to - 1) >> p->shift; k++) {
@@ -406,7 +430,7 @@ void pe_race_touch(pe_warp *w, const pe_inst *i, uint32_t mask, const pe_touch *
     }
 }
 
-void pe_race_settle(pe_warp *w, const pe_copy *copy, const pe_mbar *b)
+void pe_race_settle(pe_warp *w, const pe_copy *copy, pe_mbar *b)
 {
     pe_races *r = w->cta->races;
     pg_foreach_lane(l, copy->lanes)
@@ -422,7 +446,9 @@ void pe_race_settle(pe_warp *w, const pe_copy *copy, const pe_mbar *b)
             if (b != NULL && c->w_phase == 0) {
                 c->w_agent = (uint16_t)b->agent;
                 c->w_phase = b->n_over + 1;
-            } else if (b == NULL) {
+            } else if (b != NULL) {
+                pe_race_mbar_knows(w->cta, b, c->w_agent, c->w_phase);
+            } else {
                 c->w_kind = PE_MK_COPIED;
                 c->w_clock = r->own[tid];
             }
@@ -451,6 +477,19 @@ bool pe_race_cells(pe_warp *w, const pe_inst *i, uint32_t lane, pe_bytes bytes, 
                .is_look = is_look,
                .seen = r->seen[tid]};
     return touch_shared(&d);
+}
+
+void pe_race_mark_product(pe_warp *w, uint32_t at, const pe_wg_mark *m)
+{
+    pe_races *r = w->cta->races;
+    page *p = page_of(w->cta, at, PE_PIECE);
+    if (p != NULL && p->products == NULL) {
+        p->products = PG_NEWS(&r->arena, pe_wg_mark, (size_t)PAGE / PE_PIECE * r->warps_of_cta);
+        w->cta->worker->is_oom = w->cta->worker->is_oom || p->products == NULL;
+    }
+    if (p != NULL && p->products != NULL) {
+        p->products[at % PAGE / PE_PIECE * r->warps_of_cta + m->slot] = *m;
+    }
 }
 
 void pe_race_count_flights(pe_cta *cta, uint32_t lo, uint32_t hi, uint32_t by)
@@ -517,7 +556,8 @@ static void put_advice(pg_strbuf *text, const pe_warp *w, const pe_mark *m)
         return;
     }
     if (m->kind == PE_MK_WGMMA) {
-        pg_put(text, "no wgmma.wait_group of that warp covers it yet");
+        pg_put(text, "no wgmma.wait_group of the warp group covers it yet, or nothing orders "
+                     "that wait before this write");
         return;
     }
     if (m->kind == PE_MK_BULK) {

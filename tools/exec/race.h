@@ -36,7 +36,6 @@ typedef struct pe_flight { /* a read by the async proxy that nobody waited for *
     const void *owner;
     uint32_t lane, lo, hi; /* shared addresses; of a product: not all between them */
     uint32_t serial;
-    bool is_wgmma, is_b;
 } pe_flight;
 
 struct pe_races {
@@ -91,10 +90,14 @@ void pe_race_barriers_ready(pe_warp *w, uint32_t mask);
 void pe_race_strong(pe_warp *w, const pe_inst *i, uint32_t mask, const uint64_t *generic,
                     uint8_t kind);
 
+/* The lanes have seen what an agent did until `time`. */
+void pe_race_agent_seen(pe_warp *w, uint32_t mask, uint32_t agent, uint32_t time);
 /* What copies write that signal at an mbarrier is stamped with an agent of the barrier, and the
  * phase in which it arrived: who waited for that phase has seen it. */
 uint32_t pe_race_new_agent(pe_cta *cta);
 void pe_race_mbar_arrive(pe_warp *w, pe_mbar *b, uint32_t mask, bool is_relaxed);
+/* Arrivals at b come after what `agent` did until `phase`. */
+void pe_race_mbar_knows(pe_cta *cta, pe_mbar *b, uint32_t agent, uint32_t phase);
 void pe_race_mbar_over(pe_cta *cta, pe_mbar *b); /* a phase is over; before its waiters are woken */
 /* The lanes saw the end of the phase of the barrier wait_key. */
 void pe_race_mbar_waited(pe_warp *w, uint32_t mask);
@@ -118,7 +121,7 @@ typedef enum pe_mark_kind {
     PE_MK_PENDING, /* a cp.async that nobody waited for */
     PE_MK_COPIED,  /* a cp.async that its thread waited for */
     PE_MK_BULK,    /* a bulk copy, until somebody waited for it */
-    PE_MK_WGMMA    /* a product, until its warp waited for it */
+    PE_MK_WGMMA    /* what a product reads */
 } pe_mark_kind;
 
 /* One side of a race, as it was remembered. */
@@ -133,7 +136,7 @@ typedef struct pe_mark {
 
 uint32_t pe_race_serial(const pe_cta *cta);
 /* Lanes of a copy are complete: their thread waited, or (b) they signalled at a barrier. */
-void pe_race_settle(pe_warp *w, const pe_copy *c, const pe_mbar *b_or_null);
+void pe_race_settle(pe_warp *w, const pe_copy *c, pe_mbar *b_or_null);
 bool pe_race_knows(const pe_warp *w, uint32_t lane, uint32_t tid, uint32_t clock);
 /* A race of the lane's access with what the mark says. */
 void pe_race_report(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t generic, uint32_t size,
@@ -151,10 +154,19 @@ void pe_race_signalled(pe_cta *cta, pe_bytes bytes, uint32_t serial, const pe_mb
 void pe_race_count_flights(pe_cta *cta, uint32_t lo, uint32_t hi, uint32_t by);
 /* A write of bytes that something may still read: false after a report. */
 bool pe_race_check_flights(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t lo, uint64_t hi);
+/* Products: what one reads is stamped with an agent of its warp group, and its number: who waited
+ * has seen it, and so has everybody who comes after one who waited. */
+typedef struct pe_wg_mark {
+    uint32_t agent, time; /* time 0: none */
+    uint32_t slot;        /* below the warps of the CTA: one for each agent */
+    uint32_t tid, pc;
+} pe_wg_mark;
 struct pe_wg_op;
-/* A warp executes a product, and waited for it. */
+/* A warp executes a product; false after a report. A warp waited for all up to `time`. */
 bool pe_race_wgmma_join(pe_warp *w, const pe_inst *i, const struct pe_wg_op *op);
-void pe_race_wgmma_waited(pe_warp *w, const struct pe_wg_op *op);
+void pe_race_wgmma_waited(pe_warp *w, uint32_t time);
+/* 16 bytes of shared memory at a multiple of 16. */
+void pe_race_mark_product(pe_warp *w, uint32_t at, const pe_wg_mark *m);
 
 bool pe_gshadow_init(pe_launch *l);
 void pe_gshadow_fini(pe_launch *l);

@@ -2,9 +2,10 @@
  * copies and wgmma.
  *
  * A write of a bulk copy marks its cells when it is issued, and its cells name the barrier's agent
- * and phase when it signals. A read is a flight until its thread (wgmma: its warp) waited for it: a
+ * and phase when it signals. A read of a bulk copy is a flight until its thread waited for it: a
  * write to what it may still read is a race whatever came between; then it is a read of who waited.
- */
+ * In practice a product of a warp group has one end: after any of its four warps waited, and
+ * signalled, its matrices may be overwritten. Known-good kernels make use of that. */
 #include "tools/exec/bulk.h"
 #include "tools/exec/cluster.h"
 #include "tools/exec/race.h"
@@ -48,6 +49,31 @@ static bool end_flights(const pe_warp *w, const void *owner)
     return has_any;
 }
 
+static bool is_hit(const pe_flight *f, uint64_t lo, uint64_t hi)
+{
+    return f->lo < hi && lo < f->hi;
+}
+
+bool pe_race_check_flights(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t lo, uint64_t hi)
+{
+    const pe_races *r = w->cta->races;
+    for (uint32_t k = 0; k < r->flights.n; k++) {
+        const pe_flight *f = &r->flights.at[k];
+        if (f->serial != r->serial && is_hit(f, lo, hi)) {
+            pe_mark m = {.cluster = w->cta->cluster->number,
+                         .tid = f->w->race_index * PE_LANES + f->lane,
+                         .pc = pc_of(w, f->i),
+                         .kind = PE_MK_BULK};
+            pe_race_report(w, i, lane, PE_SHARED_WINDOW + lo, (uint32_t)(hi - lo), true, &m);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- wgmma ------------------------------------------------------------------------------------
+ */
+
 typedef struct pieces { /* 16 bytes each, of a matrix that a warp reads */
     pe_desc d;
     uint32_t line, n_lines, piece, n_pieces; /* first and end */
@@ -68,90 +94,50 @@ static pieces pieces_of(const pe_wg_op *op, uint32_t warp, bool is_b)
     return p;
 }
 
-static bool is_hit(const pe_flight *f, uint64_t lo, uint64_t hi)
+static pe_wgroup *group_of(const pe_warp *w)
 {
-    if (f->lo >= hi || lo >= f->hi) {
-        return false;
-    }
-    if (!f->is_wgmma) {
-        return true;
-    }
-    pieces p = pieces_of(f->owner, f->w->index, f->is_b);
-    for (uint32_t line = p.line; line < p.n_lines; line++) {
-        for (uint32_t k = p.piece; k < p.n_pieces; k++) {
-            uint64_t at = pe_desc_piece(&p.d, line, k) + (f->w->cta->rank << PE_RANK_SHIFT);
-            if (at < hi && lo < at + 16) {
-                return true;
-            }
-        }
-    }
-    return false;
+    return &w->cta->wg->group[w->index / PE_WG_WARPS];
 }
 
-bool pe_race_check_flights(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t lo, uint64_t hi)
+/* In practice a product has one end for its warp group, by the ISA one for each warp. */
+static uint32_t agent_of(const pe_warp *w)
 {
-    const pe_races *r = w->cta->races;
-    for (uint32_t k = 0; k < r->flights.n; k++) {
-        const pe_flight *f = &r->flights.at[k];
-        if (f->serial != r->serial && is_hit(f, lo, hi)) {
-            pe_mark m = {.cluster = w->cta->cluster->number,
-                         .tid = f->w->race_index * PE_LANES + f->lane,
-                         .pc = pc_of(w, f->i),
-                         .kind = f->is_wgmma ? PE_MK_WGMMA : PE_MK_BULK};
-            pe_race_report(w, i, lane, PE_SHARED_WINDOW + lo, (uint32_t)(hi - lo), true, &m);
-            return false;
-        }
-    }
-    return true;
-}
-
-/* ---- wgmma ------------------------------------------------------------------------------------
- */
-
-/* False after a report. */
-static bool touch_pieces(pe_warp *w, const pe_inst *i, const pieces *p, bool is_look, uint32_t *lo,
-                         uint32_t *hi)
-{
-    *lo = UINT32_MAX;
-    *hi = 0;
-    for (uint32_t line = p->line; line < p->n_lines; line++) {
-        for (uint32_t k = p->piece; k < p->n_pieces; k++) {
-            uint32_t at = pe_desc_piece(&p->d, line, k) + (w->cta->rank << PE_RANK_SHIFT);
-            *lo = at < *lo ? at : *lo;
-            *hi = at + 16 > *hi ? at + 16 : *hi;
-            if (!pe_race_cells(w, i, 0, (pe_bytes){at, 16}, PE_T_READ | PE_T_ASYNC, is_look)) {
-                return false;
-            }
-        }
-    }
-    return true;
+    return w->cta->races->is_isa ? w->index % PE_WG_WARPS : 0;
 }
 
 bool pe_race_wgmma_join(pe_warp *w, const pe_inst *i, const pe_wg_op *op)
 {
-    pe_races *r = w->cta->races;
-    r->serial++;
+    pe_wgroup *g = group_of(w);
+    uint32_t self = w->index % PE_WG_WARPS;
+    for (uint32_t k = 0; k < PE_WG_WARPS && !g->has_agents; k++) {
+        g->agent[k] = pe_race_new_agent(w->cta);
+    }
+    g->has_agents = true;
+    pe_wg_mark mark = {.agent = g->agent[agent_of(w)],
+                       .slot = w->index - self + agent_of(w),
+                       .time = (uint32_t)g->n_joined[self],
+                       .tid = w->race_index * PE_LANES,
+                       .pc = pc_of(w, i)};
+    w->cta->races->serial++;
     for (uint32_t m = op->x->is_a_reg ? 1 : 0; m < 2; m++) {
         pieces p = pieces_of(op, w->index, m == 1);
-        pe_flight f = {
-            .w = w, .i = i, .owner = op, .is_wgmma = true, .is_b = m == 1, .serial = r->serial};
-        if (!touch_pieces(w, i, &p, true, &f.lo, &f.hi) || !begin_flight(&f)) {
-            return false;
+        for (uint32_t line = p.line; line < p.n_lines; line++) {
+            for (uint32_t k = p.piece; k < p.n_pieces; k++) {
+                uint32_t at = pe_desc_piece(&p.d, line, k) + (w->cta->rank << PE_RANK_SHIFT);
+                if (!pe_race_cells(w, i, 0, (pe_bytes){at, PE_PIECE}, PE_T_READ | PE_T_ASYNC,
+                                   true)) {
+                    return false;
+                }
+                pe_race_mark_product(w, at, &mark);
+            }
         }
     }
     return true;
 }
 
-void pe_race_wgmma_waited(pe_warp *w, const pe_wg_op *op)
+void pe_race_wgmma_waited(pe_warp *w, uint32_t time)
 {
-    uint32_t lo = 0;
-    uint32_t hi = 0;
-    w->cta->races->serial++;
-    (void)end_flights(w, op);
-    for (uint32_t m = op->x->is_a_reg ? 1 : 0; m < 2; m++) {
-        pieces p = pieces_of(op, w->index, m == 1);
-        (void)touch_pieces(w, op->i, &p, false, &lo, &hi);
-    }
+    pe_race_agent_seen(w, PE_ALL, group_of(w)->agent[agent_of(w)], time);
 }
 
 /* ---- bulk copies ------------------------------------------------------------------------------

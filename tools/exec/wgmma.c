@@ -380,17 +380,14 @@ bool pe_wg_wait(pe_warp *w, const pe_inst *i, uint64_t n_open)
         if ((g->ops[k]->waited >> self & 1u) == 0) {
             g->ops[k]->waited |= 1u << self;
             pe_wg_unlock(w, g->ops[k], g->ops[k]->base32[self]);
-            if (cta->races != NULL) {
-                pe_race_wgmma_waited(w, g->ops[k]);
-            }
         }
     }
     if (n > 0 && cta->trace != NULL) {
         pe_trace_reach(w, i, &g->ops[n - 1]->end);
     }
     if (n > 0) {
-        if (cta->races != NULL) { /* each of its lanes waited: they know it of each other */
-            pe_race_meet(w, w->live, true);
+        if (cta->races != NULL) { /* ops[0] is number n_begun - n_ops */
+            pe_race_wgmma_waited(w, (uint32_t)(g->n_begun - g->n_ops + n));
         }
         forget(cta, g, first_warp);
     }

@@ -80,6 +80,8 @@ typedef struct pe_wgroup {
     uint32_t n_ops, n_made, cap;
     uint64_t n_joined[PE_WG_WARPS]; /* products that the warp executed */
     uint32_t n_commits[PE_WG_WARPS];
+    uint32_t agent[PE_WG_WARPS]; /* races: stand in clocks for its products */
+    bool has_agents;
 } pe_wgroup;
 
 typedef struct pe_wg_scratch { /* host matrices of a product */
