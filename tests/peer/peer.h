@@ -25,7 +25,7 @@ typedef enum peer_input {
     PEER_SMALL_HALVES,
     PEER_SMALL_FLOATS
 } peer_input;
-enum { PEER_MAX_MAPS = 4 };
+enum { PEER_MAX_MAPS = 8 };
 
 #ifdef __CUDACC__
 
