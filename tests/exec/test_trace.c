@@ -113,11 +113,61 @@ static uint32_t try_products(uint64_t seed)
     return 0;
 }
 
+/* Warp 1 waits for a bulk copy of 1024 bytes that warp 0 issues: 32 cycles in the engine and 600
+ * until the last byte came. Then warp 1 lets warp 0 go on, which stores 1024 bytes and waits for
+ * that. */
+static uint32_t try_copies(uint64_t seed)
+{
+    static const uint8_t in[1024];
+    ptx_case c = {
+        .body = "setp.eq.u32 %p1, %r1, 0;\nsetp.eq.u32 %p2, %r1, 32;\nsetp.lt.u32 %p4, %r1, 32;\n"
+                "@%p1 mbarrier.init.shared.b64 [sm], 1;\n@%p1 mbarrier.init.shared.b64 [sm+8], 1;\n"
+                "@%p1 fence.mbarrier_init.release.cluster;\nbar.sync 0;\n@!%p4 bra $W;\n"
+                "@%p1 mbarrier.arrive.expect_tx.shared.b64 _, [sm], 1024;\n"
+                "@%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [sm+1024], "
+                "[%rd1], 1024, [sm];\n"
+                "$B:\nmbarrier.try_wait.parity.shared.b64 %p3, [sm+8], 0;\n@!%p3 bra $B;\n"
+                "@%p1 cp.async.bulk.global.shared::cta.bulk_group [%rd2], [sm+1024], 1024;\n"
+                "@%p1 cp.async.bulk.commit_group;\n@%p1 cp.async.bulk.wait_group 0;\nbra $E;\n"
+                "$W:\nmbarrier.try_wait.parity.shared.b64 %p3, [sm], 0;\n@!%p3 bra $W;\n"
+                "@%p2 mbarrier.arrive.shared.b64 _, [sm+8];\n$E:\n",
+        .block = 64,
+        .in = in,
+        .in_size = sizeof in,
+        .out_size = 1024,
+        .seed = seed,
+        .has_trace = 1};
+    ptx_run(&c, &r);
+    if (r.status != PTXEXEC_OK || !has_apart(&r) || count(&r, PTXEXEC_TRACE_COPY) != 2) {
+        printf("%s\n", r.message);
+        return fail("copies: two, one after the other");
+    }
+    uint64_t came[2] = {0, 0}; /* the copies' ends */
+    uint64_t freed = 0;        /* when warp 1 went on */
+    uint32_t n = 0;
+    for (size_t k = 0; k < r.n_events; k++) {
+        const ptxexec_trace_event *e = &r.events[k];
+        if (e->kind == PTXEXEC_TRACE_COPY) {
+            if (e->end - e->start != 32 || e->bytes != 1024) {
+                return fail("copies: 32 cycles for 1024 bytes");
+            }
+            came[n++] = e->end + 600;
+        }
+        bool is_first = e->kind == PTXEXEC_TRACE_WAIT && e->track == 1 && n == 1;
+        freed = is_first ? e->end : freed;
+        bool is_last = e->kind == PTXEXEC_TRACE_WAIT && e->track == 0 && n == 2;
+        if ((is_first && e->end != came[0]) || (is_last && e->end != came[1])) {
+            return fail("copies: waits end when the bytes came");
+        }
+    }
+    return freed == came[0] && came[1] > freed ? 0 : fail("copies: the store comes after the load");
+}
+
 int main(void)
 {
     uint32_t n_bad = 0;
     for (uint64_t seed = 0; seed < 20 && n_bad == 0; seed++) {
-        n_bad += try_barrier(seed) + try_products(seed);
+        n_bad += try_barrier(seed) + try_products(seed) + try_copies(seed);
     }
     printf("%u failed\n", n_bad);
     return n_bad == 0 ? 0 : 1;

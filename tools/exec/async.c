@@ -115,6 +115,11 @@ void pe_copy_issue(pe_warp *w, pe_copy *c)
         c->write_at = c->read_at + (draw >> 16 & (MAX_DELAY - 1));
         break;
     }
+    if (cta->trace != NULL) {
+        pe_moment moment = pe_trace_now(w, c->i);
+        c->end =
+            pe_trace_copy(cta, &moment, (uint64_t)pe_count(c->lanes) * c->size, "cp.async", NULL);
+    }
     pg_foreach_lane(l, c->lanes)
     {
         memset(c->to_poison[l], 1, c->size);
@@ -156,6 +161,9 @@ void pe_copy_wait(pe_warp *w, uint32_t mask, const uint32_t first_open[PE_LANES]
             lanes |= c->group < first_open[l] ? 1u << l : 0;
         }
         if (lanes != 0) {
+            if (w->cta->trace != NULL) { /* the instruction that runs is the wait */
+                pe_trace_reach(w, &w->cta->launch->m->code.at[w->pc - 1], &c->end);
+            }
             finish(w, c, lanes, NULL);
         }
         if (c->lanes != 0) { /* keep, in order */

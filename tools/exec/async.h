@@ -2,7 +2,7 @@
 #ifndef PTXEXEC_ASYNC_H
 #define PTXEXEC_ASYNC_H
 
-#include "tools/exec/exec.h"
+#include "tools/exec/trace.h"
 
 enum { PE_COPY_MAX = 16 };
 
@@ -17,6 +17,7 @@ struct pe_copy {
     uint32_t serial; /* of its access, for the race detector */
     bool is_read, is_written;
     uint64_t read_at, write_at; /* steps of the CTA; UINT64_MAX: when it is waited for */
+    pe_moment end;              /* traces only */
     uint32_t offset[PE_LANES];  /* shared address */
     uint8_t n_source[PE_LANES]; /* bytes from global memory; zeros behind */
     uint8_t *to[PE_LANES], *to_poison[PE_LANES];

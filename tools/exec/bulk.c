@@ -148,6 +148,11 @@ static void signal_bytes(pe_bulk *b, uint32_t first, uint32_t end)
     u.b->load_w = b->w;
     u.b->load_lane = b->lane;
     u.b->load_over = u.b->n_over + 1;
+    if (b->w->cta->trace != NULL) {
+        pe_moment came = b->end;
+        came.track = b->w->cta == b->home ? came.track : PE_NO_TRACK;
+        pe_trace_latest(&u.b->open_at, came);
+    }
     pe_mbar_complete(&u, end - first);
 }
 
@@ -376,6 +381,11 @@ void pe_bulk_issue(const pe_bulk *copy)
         cta->worker->is_oom = true;
         return;
     }
+    if (cta->trace != NULL) {
+        static const char *const names[] = {"load", "store", "send"};
+        pe_moment now = pe_trace_now(b->w, b->i);
+        b->end = pe_trace_copy(cta, &now, b->n_bytes, names[b->kind], &b->read_end);
+    }
     if (cta->races != NULL) {
         pe_race_bulk_issue(b);
         if (cta->is_failed) {
@@ -422,6 +432,10 @@ void pe_bulk_wait(pe_warp *w, uint32_t mask, const uint32_t first_open[PE_LANES]
             continue;
         }
         finish(b, is_read);
+        if (cta->trace != NULL) { /* the instruction that runs is the wait */
+            pe_trace_reach(w, &cta->launch->m->code.at[w->pc - 1],
+                           is_read ? &b->read_end : &b->end);
+        }
         if (cta->races != NULL) {
             pe_race_bulk_waited(b, is_read);
         }

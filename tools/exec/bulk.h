@@ -49,8 +49,9 @@ struct pe_bulk {
     uint32_t n_chunks, n_unread, n_unwritten;
     uint32_t n_tasks; /* that still name it */
     bool is_read_waited, is_waited;
-    uint8_t *data, *poison; /* of chunks that were read and not written */
-    uint32_t serial;        /* races */
+    uint8_t *data, *poison;  /* of chunks that were read and not written */
+    uint32_t serial;         /* races */
+    pe_moment read_end, end; /* traces only */
 };
 
 /* Bytes of a row that lie in the tensor. */

@@ -159,6 +159,8 @@ static void settle(const pe_mbar_use *u)
         b->phase++;
         b->n_over++;
         b->pending = b->expected;
+        b->done_at = b->open_at;
+        b->open_at = (pe_moment){.at = 0};
         if (u->home->races != NULL) {
             pe_race_mbar_over(u->home, b);
         }
@@ -237,6 +239,11 @@ uint64_t pe_mbar_arrive(pe_mbar_use *u, uint32_t n, uint32_t how)
     }
     if (u->w->cta->races != NULL && (how & (PE_MBAR_RELEASE | PE_MBAR_RELAXED)) != 0) {
         pe_race_mbar_arrive(u->w, b, 1u << u->lane, (how & PE_MBAR_RELAXED) != 0);
+    }
+    if (u->w->cta->trace != NULL) {
+        pe_moment now = pe_trace_now(u->w, u->i);
+        now.track = u->w->cta == u->home ? now.track : PE_NO_TRACK;
+        pe_trace_latest(&b->open_at, now);
     }
     b->pending -= n;
     b->expected -= (how & PE_MBAR_DROP) != 0 ? n : 0;

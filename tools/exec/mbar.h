@@ -6,7 +6,7 @@
 #ifndef PTXEXEC_MBAR_H
 #define PTXEXEC_MBAR_H
 
-#include "tools/exec/exec.h"
+#include "tools/exec/trace.h"
 
 enum { PE_MBAR_SIZE = 8, PE_MBAR_MOST = (1 << 20) - 1 };
 
@@ -20,8 +20,9 @@ struct pe_mbar {
     /* order (races only): what arrivals of this phase, and of all phases before it, published */
     pe_clock *open, *done;
     uint32_t joined;
-    uint32_t agent;  /* stands in clocks for what copies wrote that signal here */
-    uint32_t n_over; /* phases that are over at this address, ever */
+    uint32_t agent;             /* stands in clocks for what copies wrote that signal here */
+    uint32_t n_over;            /* phases that are over at this address, ever */
+    pe_moment open_at, done_at; /* traces only: the last arrival of this phase, of the one before */
     uint32_t init_tid;
     bool is_ready; /* a fence made the initialisation known to other proxies */
     /* The last copy that signalled, in which phase (n_over); the last phase that somebody saw end.

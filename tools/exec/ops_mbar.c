@@ -173,6 +173,7 @@ static void in_vain(pe_warp *w, const pe_inst *i, uint32_t mask)
 static void wait(pe_warp *w, const pe_inst *i, uint32_t mask)
 {
     uint32_t over = 0;
+    const pe_mbar *seen = NULL;
     if (!begin(w, i, mask, PE_T_READ)) {
         return;
     }
@@ -188,6 +189,10 @@ static void wait(pe_warp *w, const pe_inst *i, uint32_t mask)
         w->wait_key[l] = (uint32_t)at;
         u.b->seen_over = is_over ? u.b->n_over : u.b->seen_over;
         over |= is_over ? 1u << l : 0;
+        seen = is_over ? u.b : seen;
+    }
+    if (seen != NULL && w->cta->trace != NULL) {
+        pe_trace_reach(w, i, &seen->done_at);
     }
     if (over != 0) {
         if (w->cta->races != NULL && (i->op & W_ACQUIRE) != 0) {

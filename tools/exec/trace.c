@@ -113,13 +113,15 @@ void pe_trace_reach(pe_warp *w, const pe_inst *i, const pe_moment *m)
                                       .end = m->at,
                                       .name = text.ptr, /* of the module: report.c copies it */
                                       .line = line_of(w, i)});
-    add(w->cta, (ptxexec_trace_event){.kind = PTXEXEC_TRACE_ARROW,
-                                      .track = w->index,
-                                      .from = m->track,
-                                      .start = m->at,
-                                      .end = m->at,
-                                      .name = "",
-                                      .line = m->line});
+    if (m->track != PE_NO_TRACK) {
+        add(w->cta, (ptxexec_trace_event){.kind = PTXEXEC_TRACE_ARROW,
+                                          .track = w->index,
+                                          .from = m->track,
+                                          .start = m->at,
+                                          .end = m->at,
+                                          .name = "",
+                                          .line = m->line});
+    }
     t->clock[w->index] = m->at;
     t->since[w->index] = m->at;
 }
@@ -143,7 +145,8 @@ static pe_moment engine(pe_cta *cta, uint64_t *free, const pe_moment *from, uint
 }
 
 /* Latencies of copies overlap: the engine is free when the bytes are through. */
-pe_moment pe_trace_copy(pe_cta *cta, const pe_moment *from, uint64_t bytes, const char *name)
+pe_moment pe_trace_copy(pe_cta *cta, const pe_moment *from, uint64_t bytes, const char *name,
+                        pe_moment *out_read)
 {
     pe_moment end =
         engine(cta, &cta->trace->copies_free, from, (bytes + COPY_BYTES - 1) / COPY_BYTES,
@@ -151,6 +154,9 @@ pe_moment pe_trace_copy(pe_cta *cta, const pe_moment *from, uint64_t bytes, cons
                                      .track = PTXEXEC_TRACK_COPIES,
                                      .name = name,
                                      .bytes = bytes});
+    if (out_read != NULL) {
+        *out_read = end;
+    }
     end.at += COPY_LATENCY;
     return end;
 }

@@ -10,7 +10,8 @@
 
 #include "tools/exec/exec.h"
 
-/* Where and when something came from: the arrow's beginning. */
+/* Where and when something came from: the arrow's beginning. Track PE_NO_TRACK: another CTA's. */
+#define PE_NO_TRACK UINT32_MAX
 typedef struct pe_moment {
     uint64_t at;
     uint32_t track; /* of ptxexec_trace_track; a warp's number */
@@ -37,8 +38,10 @@ static inline void pe_trace_latest(pe_moment *into, pe_moment m)
 {
     *into = m.at >= into->at ? m : *into;
 }
-/* An engine does something that may begin at `from`; its end. */
-pe_moment pe_trace_copy(pe_cta *cta, const pe_moment *from, uint64_t bytes, const char *name);
+/* An engine does something that may begin at `from`; its end. A copy has read its source by
+ * *out_read (may be NULL). */
+pe_moment pe_trace_copy(pe_cta *cta, const pe_moment *from, uint64_t bytes, const char *name,
+                        pe_moment *out_read);
 pe_moment pe_trace_product(pe_cta *cta, const pe_moment *from, uint32_t n);
 
 #endif
