@@ -167,7 +167,9 @@ int main(void)
 {
     uint32_t n_bad = 0;
     for (uint64_t seed = 0; seed < 20 && n_bad == 0; seed++) {
-        n_bad += try_barrier(seed) + try_products(seed) + try_copies(seed);
+        n_bad += try_barrier(seed);
+        n_bad += try_products(seed);
+        n_bad += try_copies(seed);
     }
     printf("%u failed\n", n_bad);
     return n_bad == 0 ? 0 : 1;

@@ -3,7 +3,7 @@
 usage: kernels.py FOLDER < JOBS
 
 A job is a line of JSON: {"name", "kernel", "warps", "stages", "types": {argument: type}, "values": {constant: value}}.
-FOLDER gets NAME.ptx; a line "NAME SHARED_BYTES THREADS" says so."""
+FOLDER gets NAME.ptx; a line "NAME SHARED_BYTES THREADS SCRATCH_BYTES" says so, the last for each program."""
 import json
 import os
 import pathlib
@@ -114,6 +114,35 @@ def matmul(a_ptr, b_ptr, c_ptr, m, n, k, TM: tl.constexpr, TN: tl.constexpr, TK:
 
 
 @triton.jit
+def matmul_maps(a, b, c, m, n, k, TM: tl.constexpr, TN: tl.constexpr, TK: tl.constexpr):
+    """c = a b^T by tensor maps that the host makes."""
+    tiles_m = tl.cdiv(m, TM)
+    at_m = tl.program_id(0) % tiles_m * TM
+    at_n = tl.program_id(0) // tiles_m * TN
+    acc = tl.zeros((TM, TN), dtype=tl.float32)
+    for at_k in range(0, k, TK):
+        acc = tl.dot(a.load([at_m, at_k]), b.load([at_n, at_k]).T, acc)
+    c.store([at_m, at_n], acc.to(tl.float16))
+
+
+@triton.jit
+def matmul_persistent(a_ptr, b_ptr, c_ptr, m, n, k, TM: tl.constexpr, TN: tl.constexpr, TK: tl.constexpr,
+                      PROGRAMS: tl.constexpr):
+    """The same by tensor maps that each program makes; programs go through the tiles."""
+    a = tl.make_tensor_descriptor(a_ptr, [m, k], [k, 1], [TM, TK])
+    b = tl.make_tensor_descriptor(b_ptr, [n, k], [k, 1], [TN, TK])
+    c = tl.make_tensor_descriptor(c_ptr, [m, n], [n, 1], [TM, TN])
+    tiles_m = tl.cdiv(m, TM)
+    for tile in tl.range(tl.program_id(0), tiles_m * tl.cdiv(n, TN), PROGRAMS, flatten=True):
+        at_m = tile % tiles_m * TM
+        at_n = tile // tiles_m * TN
+        acc = tl.zeros((TM, TN), dtype=tl.float32)
+        for at_k in range(0, k, TK):
+            acc = tl.dot(a.load([at_m, at_k]), b.load([at_n, at_k]).T, acc)
+        c.store([at_m, at_n], acc.to(tl.float16))
+
+
+@triton.jit
 def attention(q_ptr, k_ptr, v_ptr, o_ptr, length, scale, TM: tl.constexpr, TN: tl.constexpr, D: tl.constexpr):
     at_m = tl.program_id(0) * TM + tl.arange(0, TM)
     at_d = tl.arange(0, D)
@@ -195,7 +224,8 @@ def compile_job(job, folder):
     text = out.asm["ptx"]
     at = text.index(".reqntid") + len(".reqntid")
     pathlib.Path(folder, job["name"] + ".ptx").write_text(text)
-    print(job["name"], out.metadata.shared, text[at:].split()[0].rstrip(","), flush=True)
+    scratch = out.metadata.global_scratch_size or 0
+    print(job["name"], out.metadata.shared, text[at:].split()[0].rstrip(","), scratch, flush=True)
 
 
 def main():

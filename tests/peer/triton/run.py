@@ -60,6 +60,13 @@ class Out:
         self.values, self.dtype, self.error, self.zeros = values, dtype, error, zeros
 
 
+class Map:
+    """A tensor map over an In or an Out, rows of `dims` elements; its extents and strides are parameters too."""
+
+    def __init__(self, x, dims, box):
+        self.x, self.dims, self.box, self.dtype = x, dims, box, x.dtype
+
+
 PTR = {"f16": "*fp16", "f32": "*fp32", "s32": "*i32", "s8": "*i8", "bf16": "*bf16", "e4m3": "*fp8e4nv"}
 
 
@@ -81,6 +88,23 @@ def matmul(rng, m, n, k, elem, out, tile, split=1, transposed=False, warps=4, st
             "values": {"TM": tm, "TN": tn, "TK": tk, "SPLIT": split, "BT": transposed},
             "args": {"a_ptr": In(a, elem), "b_ptr": In(b, elem),
                      "c_ptr": Out(product(a, b, m, n, k, transposed), out, zeros=split > 1), "m": m, "n": n, "k": k}}
+
+
+def matmul_maps(rng, m, n, k, tile):
+    a, b = small(rng, m * k), small(rng, k * n)
+    tm, tn, tk = tile
+    return {"kernel": "matmul_maps", "grid": [-(-m // tm) * -(-n // tn)], "values": {"TM": tm, "TN": tn, "TK": tk},
+            "args": {"a": Map(In(a, "f16"), (m, k), (tm, tk)), "b": Map(In(b, "f16"), (n, k), (tn, tk)),
+                     "c": Map(Out(product(a, b, m, n, k, True), "f16"), (m, n), (tm, tn)), "m": m, "n": n, "k": k}}
+
+
+def matmul_persistent(rng, m, n, k, tile, programs):
+    a, b = small(rng, m * k), small(rng, k * n)
+    tm, tn, tk = tile
+    return {"kernel": "matmul_persistent", "grid": [programs],
+            "values": {"TM": tm, "TN": tn, "TK": tk, "PROGRAMS": programs},
+            "args": {"a_ptr": In(a, "f16"), "b_ptr": In(b, "f16"),
+                     "c_ptr": Out(product(a, b, m, n, k, True), "f16"), "m": m, "n": n, "k": k}}
 
 
 def floats(rng, n):
@@ -190,6 +214,8 @@ def jobs():
     yield "matmul_e4m3", matmul(rng, 64, 50, 130, "e4m3", "f32", (64, 64, 64), transposed=True)
     yield "matmul_tf32", matmul(rng, 64, 50, 70, "f32", "f32", (64, 64, 32), transposed=True)
     yield "matmul_split_k", matmul(rng, 60, 70, 200, "f16", "f32", (64, 64, 32), split=3)
+    yield "matmul_maps", matmul_maps(rng, 130, 72, 200, (64, 64, 64))
+    yield "matmul_persistent", matmul_persistent(rng, 130, 136, 104, (64, 64, 64), 2)
     yield "attention", attention(rng, 2, 100, 64)
     yield "transpose", transpose(rng, 70, 45)
     yield "row_argmax", row_argmax(rng, 4, 333)
@@ -201,7 +227,7 @@ def jobs():
 def describe(name, job):
     types = {}
     for arg, x in job["args"].items():
-        types[arg] = PTR[x.dtype] if isinstance(x, (In, Out)) else "fp32" if isinstance(x, float) else "i32"
+        types[arg] = f"tensordesc<{PTR[x.dtype][1:]}{list(x.box)}>" if isinstance(x, Map) else PTR[x.dtype] if isinstance(x, (In, Out)) else "fp32" if isinstance(x, float) else "i32"
     return {"name": name, "kernel": job["kernel"], "warps": job.get("warps", 4), "stages": job.get("stages", 3),
             "types": types, "values": job["values"]}
 
@@ -226,7 +252,7 @@ def compile_all(python, todo, folder):
                                   check=False)
             if done.returncode:
                 print(done.stderr)
-            said = {w[0]: w[1:] for w in (x.split() for x in done.stdout.splitlines()) if len(w) == 3}
+            said = {w[0]: w[1:] for w in (x.split() for x in done.stdout.splitlines()) if len(w) == 4}
             for name, _, path, note in missing:
                 if name in said:
                     path.write_bytes(pathlib.Path(tmp, name + ".ptx").read_bytes())
@@ -241,27 +267,34 @@ def close(got, want, error):
 
 def run(ptxgen, name, job, made, tmp, seeds):
     """What is wrong, or None."""
-    path, shared, threads = made
+    path, shared, threads, scratch = made
     command = [ptxgen, "exec", str(path), "--grid=" + ",".join(map(str, job["grid"])), f"--block={threads}",
                f"--smem={shared}", "--races", f"--seeds={seeds}"]
     outs = []
-    for arg, x in job["args"].items():
+    for arg, given in job["args"].items():
         file = tmp / f"{name}_{arg}.npy"
+        x = given.x if isinstance(given, Map) else given
         dtype = getattr(x, "dtype", None)
+        spec = f"f32:{x!r}" if isinstance(x, float) else f"s32:{x}"
         if isinstance(x, In):
             save(file, x.values, dtype)
-            command.append(f"--arg=in:{file}" + (f":{dtype}" if dtype in ("bf16", "e4m3") else ""))
+            spec = f"in:{file}" + (f":{dtype}" if dtype in ("bf16", "e4m3") else "")
         elif isinstance(x, Out):
+            spec = f"out:{file}:{dtype}:{len(x.values)}"
             if x.zeros:
                 start = tmp / f"{name}_{arg}_0.npy"
                 save(start, [0] * len(x.values), dtype)
-                command.append(f"--arg=inout:{start}:{file}")
-            else:
-                command.append(f"--arg=out:{file}:{dtype}:{len(x.values)}")
+                spec = f"inout:{start}:{file}"
             outs.append((arg, x, file))
-        else:
-            command.append(f"--arg=f32:{x!r}" if isinstance(x, float) else f"--arg=s32:{x}")
-    command += ["--arg=null"] * 2  # scratch memory that these kernels have none of
+        if isinstance(given, Map):
+            (rows, cols), (box_rows, box_cols) = given.dims, given.box
+            spec = (f"tmap:{spec}:box={box_rows}x{min(box_cols, 64)}:swizzle=128:dtype={dtype}:dims={rows}x{cols}"
+                    f":strides={2 * cols}")
+        command.append(f"--arg={spec}")
+        if isinstance(given, Map):
+            command += [f"--arg=u32:{rows}", f"--arg=u32:{cols}", f"--arg=u64:{cols}", "--arg=u64:1"]
+    n_scratch = int(scratch) * math.prod(job["grid"])
+    command += [f"--arg=zero:{n_scratch}" if n_scratch else "--arg=null", "--arg=null"]  # the last: for profiling
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode or done.stderr.strip():
         return " ".join(command) + "\n" + done.stderr[-3000:]
