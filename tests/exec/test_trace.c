@@ -7,8 +7,6 @@
 
 #include "ptx_run.h"
 
-static ptx_result r, again;
-
 static uint32_t fail(const char *what)
 {
     printf("%s\n", what);
@@ -44,6 +42,8 @@ static size_t count(const ptx_result *x, ptxexec_trace_kind kind)
 /* Warp 2 comes last to the barrier: the three others wait for it. */
 static uint32_t try_barrier(uint64_t seed)
 {
+    static ptx_result r;
+    static ptx_result again;
     ptx_case c = {.body = "shr.u32 %r3, %r1, 5;\nsetp.ne.u32 %p1, %r3, 2;\nmov.u32 %r4, 0;\n"
                           "@%p1 bra $B;\n$L:\nadd.u32 %r4, %r4, 1;\nsetp.lt.u32 %p2, %r4, 50;\n"
                           "@%p2 bra $L;\n$B:\nbar.sync 0;\nadd.u32 %r4, %r4, 1;",
@@ -78,6 +78,7 @@ static uint32_t try_barrier(uint64_t seed)
  * and every warp waits for the second. */
 static uint32_t try_products(uint64_t seed)
 {
+    static ptx_result r;
     ptx_case c = {
         .body =
             "mov.u32 %r3, sm;\nmad.lo.u32 %r3, %r1, 32, %r3;\nmov.b32 %r4, 0;\n"
@@ -118,6 +119,7 @@ static uint32_t try_products(uint64_t seed)
  * that. */
 static uint32_t try_copies(uint64_t seed)
 {
+    static ptx_result r;
     static const uint8_t in[1024];
     ptx_case c = {
         .body = "setp.eq.u32 %p1, %r1, 0;\nsetp.eq.u32 %p2, %r1, 32;\nsetp.lt.u32 %p4, %r1, 32;\n"
