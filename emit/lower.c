@@ -137,8 +137,8 @@ static pg_ptx_type param_type(pg_elem e)
     case PG_F16:
     case PG_BF16: return PG_PTX_B16;
     case PG_I32: return PG_PTX_U32;
-    case PG_F32:
-    case PG_TF32: return PG_PTX_F32;
+    case PG_F32: return PG_PTX_F32;
+    case PG_TF32: return PG_PTX_B32;
     case PG_F64: return PG_PTX_F64;
     default: return PG_PTX_U64;
     }
@@ -155,8 +155,8 @@ static const char *load_opcode(pg_elem e)
     case PG_F16:
     case PG_BF16: return "ld.param.b16";
     case PG_I32: return "ld.param.u32";
-    case PG_F32:
-    case PG_TF32: return "ld.param.f32";
+    case PG_F32: return "ld.param.f32";
+    case PG_TF32: return "ld.param.b32";
     case PG_F64: return "ld.param.f64";
     default: return "ld.param.u64";
     }

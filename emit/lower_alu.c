@@ -79,7 +79,7 @@ static pg_el one_element(pg_lw *c, const pg_inst *i, pg_elem e, pg_elem res, con
 static const char *why_not(const pg_lw *c, const pg_inst *i, pg_elem e, pg_elem res)
 {
     bool is_f8 = e == PG_E4M3 || e == PG_E5M2 || res == PG_E4M3 || res == PG_E5M2;
-    bool is_tf32 = e == PG_TF32 || res == PG_TF32;
+    bool is_tf32 = (e == PG_TF32 || res == PG_TF32) && i->op != PG_OP_CAST && i->op != PG_OP_UCAST;
     if ((is_f8 || is_tf32) && i->op != PG_OP_SELECT) {
         return is_f8 ? "8-bit floats" : "tf32";
     }

@@ -104,10 +104,10 @@ static pg_el int_to_int(pg_lw *c, pg_elem from, pg_elem to, bool is_signed, pg_e
 
 /* ---- integers to floats ---------------------------------------------------------------------- */
 
-/* bf16 before sm_90 has no conversion of its own: to f32 by truncation, with the last bit set where
- * that was not exact, so that the second rounding is the only one. */
+/* bf16 before sm_90, and tf32, have no conversion of their own: to f32 by truncation, with the last
+ * bit set where that was not exact, so that the second rounding is the only one. */
 static pg_el via_odd(pg_lw *c, const char *to_rz, const char *back, const char *is_ne,
-                     pg_ptx_opnd x, pg_ptx_type type)
+                     pg_ptx_opnd x, pg_ptx_type type, pg_elem to)
 {
     pg_ptx_opnd f = pg_lw_opnd1(c, to_rz, PG_PTX_F32, x);
     pg_ptx_opnd again = pg_lw_opnd1(c, back, type, f);
@@ -116,7 +116,7 @@ static pg_el via_odd(pg_lw *c, const char *to_rz, const char *back, const char *
     pg_ptx_opnd odd = pg_lw_opnd2(c, "or.b32", PG_PTX_B32, bits, pg_ptx_int(1));
     bits = pg_lw_opnd3(c, "selp.b32", PG_PTX_B32, odd, bits, is_off);
     f = pg_lw_opnd1(c, "mov.b32", PG_PTX_F32, bits);
-    return pg_lw_from_f32(c, PG_BF16, f);
+    return pg_lw_from_f32(c, to, f);
 }
 
 static pg_el int_to_float(pg_lw *c, pg_elem from, pg_elem to, bool is_signed, pg_el a)
@@ -139,13 +139,13 @@ static pg_el int_to_float(pg_lw *c, pg_elem from, pg_elem to, bool is_signed, pg
                                      "cvt.rz.f32.u64"};
     static const char *const back[] = {"cvt.rzi.s32.f32", "cvt.rzi.u32.f32", "cvt.rzi.s64.f32",
                                        "cvt.rzi.u64.f32"};
-    if (to == PG_BF16) {
+    if (to == PG_BF16 || to == PG_TF32) {
         pg_fact f = pg_lw_fact(c, is_wide ? PG_I64 : PG_I32, a);
         if (f.lo >= -(1 << 24) && f.hi <= 1 << 24) {
             return pg_lw_from_f32(c, to, pg_lw_opnd1(c, f32[form], PG_PTX_F32, x));
         }
         return via_odd(c, rz[form], back[form], is_wide ? "setp.ne.s64" : "setp.ne.s32", x,
-                       is_wide ? PG_PTX_B64 : PG_PTX_B32);
+                       is_wide ? PG_PTX_B64 : PG_PTX_B32, to);
     }
     const char *op = to == PG_F16 ? f16[form] : to == PG_F64 ? f64[form] : f32[form];
     return pg_el_reg(pg_lw_pure1(c, op, pg_lw_reg_type(to), x));
@@ -199,21 +199,16 @@ static pg_el float_to_int(pg_lw *c, pg_elem from, pg_elem to, bool is_signed, pg
 
 /* ---- floats to floats ------------------------------------------------------------------------ */
 
-static pg_el f64_to_bf16(pg_lw *c, pg_el a)
+/* To bf16 or tf32. */
+static pg_el f64_via_odd(pg_lw *c, pg_elem to, pg_el a)
 {
     pg_ptx_opnd x = pg_lw_use(c, PG_F64, a);
-    if (c->m->sm >= 90) {
+    if (c->m->sm >= 90 && to == PG_BF16) {
         return pg_el_reg(pg_lw_pure1(c, "cvt.rn.bf16.f64", PG_PTX_BF16, x));
     }
     /* Exactness is seen by going back; NaN is unequal to itself, and stays NaN with its last bit.
      */
-    pg_ptx_opnd f = pg_lw_opnd1(c, "cvt.rz.f32.f64", PG_PTX_F32, x);
-    pg_ptx_opnd again = pg_lw_opnd1(c, "cvt.f64.f32", PG_PTX_F64, f);
-    pg_ptx_opnd is_off = pg_lw_opnd2(c, "setp.ne.f64", PG_PTX_PRED, again, x);
-    pg_ptx_opnd bits = pg_lw_opnd1(c, "mov.b32", PG_PTX_B32, f);
-    pg_ptx_opnd odd = pg_lw_opnd2(c, "or.b32", PG_PTX_B32, bits, pg_ptx_int(1));
-    bits = pg_lw_opnd3(c, "selp.b32", PG_PTX_B32, odd, bits, is_off);
-    return pg_lw_from_f32(c, PG_BF16, pg_lw_opnd1(c, "mov.b32", PG_PTX_F32, bits));
+    return via_odd(c, "cvt.rz.f32.f64", "cvt.f64.f32", "setp.ne.f64", x, PG_PTX_F64, to);
 }
 
 static pg_el float_to_float(pg_lw *c, pg_elem from, pg_elem to, pg_el a)
@@ -222,8 +217,8 @@ static pg_el float_to_float(pg_lw *c, pg_elem from, pg_elem to, pg_el a)
         return a;
     }
     if (from == PG_F64) {
-        if (to == PG_BF16) {
-            return f64_to_bf16(c, a);
+        if (to == PG_BF16 || to == PG_TF32) {
+            return f64_via_odd(c, to, a);
         }
         return pg_el_reg(pg_lw_pure1(c, to == PG_F16 ? "cvt.rn.f16.f64" : "cvt.rn.f32.f64",
                                      pg_lw_reg_type(to), pg_lw_use(c, from, a)));

@@ -8,23 +8,25 @@
 
 pg_ptx_opnd pg_lw_to_f32(pg_lw *c, pg_elem e, pg_el a)
 {
-    if (e == PG_F32 || e == PG_TF32) {
+    if (e == PG_F32) {
         return pg_lw_use(c, e, a);
     }
     if (a.reg == 0) {
         return pg_ptx_f32(pg_f32_bits((float)pg_elem_to_f64(e, (uint64_t)a.imm)));
     }
-    return pg_lw_opnd1(c, e == PG_F16 ? "cvt.f32.f16" : "cvt.f32.bf16", PG_PTX_F32,
-                       pg_lw_reg(a.reg - 1));
+    const char *op = e == PG_TF32 ? "mov.b32" : e == PG_F16 ? "cvt.f32.f16" : "cvt.f32.bf16";
+    return pg_lw_opnd1(c, op, PG_PTX_F32, pg_lw_reg(a.reg - 1));
 }
 
 pg_el pg_lw_from_f32(pg_lw *c, pg_elem e, pg_ptx_opnd x)
 {
-    if (e == PG_F32 || e == PG_TF32) {
+    if (e == PG_F32) {
         return x.kind == PG_PTX_O_F32 ? pg_el_imm(x.imm) : pg_el_reg(x.id);
     }
-    return pg_el_reg(
-        pg_lw_pure1(c, e == PG_F16 ? "cvt.rn.f16.f32" : "cvt.rn.bf16.f32", pg_lw_reg_type(e), x));
+    const char *op = e == PG_TF32  ? "cvt.rna.tf32.f32"
+                     : e == PG_F16 ? "cvt.rn.f16.f32"
+                                   : "cvt.rn.bf16.f32";
+    return pg_el_reg(pg_lw_pure1(c, op, pg_lw_reg_type(e), x));
 }
 
 static pg_ptx_opnd f32_imm(float x)
@@ -201,7 +203,7 @@ pg_el pg_lw_float_op(pg_lw *c, const pg_inst *i, pg_elem e, const pg_el *in)
         }
         return compute_f64(c, i, x);
     }
-    const char *native = e == PG_F32 || e == PG_TF32 ? NULL : native_16(c, (pg_op)i->op, e);
+    const char *native = e == PG_F32 ? NULL : native_16(c, (pg_op)i->op, e);
     if (native != NULL) {
         for (uint32_t k = 0; k < n; k++) {
             x[k] = pg_lw_use(c, e, in[k]);

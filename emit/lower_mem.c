@@ -51,9 +51,7 @@ static uint32_t group_at(const pg_lw *c, const pg_access *a, uint32_t at)
 uint32_t pg_lw_pack(pg_lw *c, pg_elem e, const pg_el *v)
 {
     if (size_of(e) == 4) {
-        const pg_ptx_opnd x = pg_lw_in_reg(c, e, v[0]);
-        /* ptxas takes no .f32 register for the tf32 operand of a matrix operation. */
-        return e == PG_TF32 ? pg_lw_pure1(c, "mov.b32", PG_PTX_B32, x) : x.id;
+        return pg_lw_in_reg(c, e, v[0]).id;
     }
     if (size_of(e) == 2 && pg_elem_infos[e].cls == 'F') {
         pg_ptx_opnd h[2];
@@ -94,8 +92,7 @@ static pg_el of_byte(pg_lw *c, pg_elem e, uint32_t r)
 void pg_lw_unpack(pg_lw *c, pg_elem e, uint32_t w, pg_el *v)
 {
     if (size_of(e) == 4) {
-        bool is_float = pg_elem_infos[e].cls == 'F';
-        v[0] = pg_el_reg(is_float ? pg_lw_pure1(c, "mov.b32", PG_PTX_F32, pg_lw_reg(w)) : w);
+        v[0] = pg_el_reg(e == PG_F32 ? pg_lw_pure1(c, "mov.b32", PG_PTX_F32, pg_lw_reg(w)) : w);
         return;
     }
     if (size_of(e) == 2 && pg_elem_infos[e].cls == 'F') {
@@ -135,7 +132,7 @@ static form form_of(const pg_access *a, uint32_t k)
 {
     uint32_t size = size_of(a->elem);
     if (size >= 4) {
-        bool is_float = pg_elem_infos[a->elem].cls == 'F';
+        bool is_float = pg_elem_infos[a->elem].cls == 'F' && a->elem != PG_TF32;
         const char *type = size == 8 ? (is_float ? "f64" : "b64") : (is_float ? "f32" : "b32");
         return (form){type, pg_lw_reg_type(a->elem), 1, k};
     }

@@ -277,10 +277,9 @@ pg_ptx_type pg_lw_reg_type(pg_elem e)
     case PG_E4M3:
     case PG_E5M2: return PG_PTX_B16;
     case PG_BF16: return PG_PTX_BF16;
-    case PG_F32:
-    case PG_TF32: return PG_PTX_F32;
+    case PG_F32: return PG_PTX_F32;
     case PG_F64: return PG_PTX_F64;
-    default: return PG_PTX_B32;
+    default: return PG_PTX_B32; /* tf32: matrix operations take no .f32 register */
     }
 }
 

@@ -54,19 +54,22 @@ static double small_value(const small_float *f, uint64_t bits)
     return sign * small_to_f64(f, pattern);
 }
 
-/* A float whose last 13 mantissa bits are 0. */
+/* An f32 whose last 13 mantissa bits are 0: rounded once, ties away from zero, as `cvt.rna`. */
 static uint64_t tf32_of_f64(double x)
 {
-    uint32_t bits = pg_f32_bits((float)x);
-    if ((bits & 0x7F800000u) == 0x7F800000u) {
-        return (bits & 0x7FFFFFu) != 0 ? 0x7FC00000u : bits;
+    const double least = 0x1p-126, step = 0x1p-136; /* normal number, distance of smaller ones */
+    double size = fabs(x);
+    if (isnan(x)) {
+        return 0x7FC00000u;
     }
-    uint32_t rest = bits & 0x1FFFu;
-    bits &= ~0x1FFFu;
-    if (rest > 0x1000u || (rest == 0x1000u && (bits & 0x2000u) != 0)) {
-        bits += 0x2000u;
+    if (size < least) {
+        const double below = floor(size / step);
+        size = (size / step - below >= 0.5 ? below + 1 : below) * step;
+    } else {
+        const uint64_t half = UINT64_C(1) << 41;
+        size = pg_f64_of_bits((pg_f64_bits(size) + half) & ~(2 * half - 1));
     }
-    return bits;
+    return pg_f32_bits((float)copysign(size, x));
 }
 
 uint64_t pg_elem_of_f64(pg_elem e, double x)

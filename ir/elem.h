@@ -4,8 +4,8 @@
 
 #include "ir/type.h"
 
-/* Pattern of x rounded once (to nearest, ties to even) to a float type. E4M3 has no infinity: what
- * is too large becomes NaN, as the type has it. 0 for integer types. */
+/* Pattern of x rounded once (to nearest, ties to even; TF32: ties away) to a float type. E4M3 has
+ * no infinity: what is too large becomes NaN, as the type has it. 0 for integer types. */
 uint64_t pg_elem_of_f64(pg_elem e, double x);
 /* Exact value of a pattern of a float type; 0 for integer types. */
 double pg_elem_to_f64(pg_elem e, uint64_t bits);

@@ -279,6 +279,8 @@ static ptxgen_value product(const gemm *g)
     ptxgen_for_begin(b, bounds[0], bounds[1], i32(g, 1), 4, init, args);
     for (int d = 0; d < 2; d++) {
         in[d] = operand(g, p[d], d, is_k_rows[d], args[2 + d], args[4]);
+        in[d] =
+            g->s.type->unit == g->s.type->in ? in[d] : ptxgen_build_cast(b, in[d], g->s.type->unit);
         next[1 + d] = ptxgen_build_addptr(b, args[2 + d], operand_step(g, &p[d], is_k_rows[d]));
     }
     in[2] = args[1];

@@ -7,13 +7,14 @@
 /* What goes with a dtype. */
 typedef struct gemm_type {
     const char *name;
-    ptxgen_elem in, sum, out;    /* of a and b, of sums, of c, c0 and bias */
+    ptxgen_elem in, unit;        /* of a and b in memory, and as they are multiplied */
+    ptxgen_elem sum, out;        /* of sums, of c, c0 and bias */
     int32_t in_bytes, out_bytes; /* of an element */
     int is_unsigned;
     int32_t tile[3]; /* m, n, k, where the settings say auto */
     int32_t least_k; /* depth of one matrix instruction */
     int64_t warps;   /* where the settings say auto */
-    double cut;      /* what multiplying in this type loses of an operand, relative */
+    double cut;      /* what an operand loses on the way to `unit`, relative */
 } gemm_type;
 
 typedef struct gemm_settings {

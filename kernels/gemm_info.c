@@ -8,13 +8,13 @@
 
 /* clang-format off */
 static const gemm_type types[] = {
-    /* name   in           sum         out          bytes  u  tile           k   warps cut */
-    {"f16",  PTXGEN_F16,  PTXGEN_F32, PTXGEN_F16,  2, 2,  0, {128, 128, 32}, 16, 4,    0},
-    {"bf16", PTXGEN_BF16, PTXGEN_F32, PTXGEN_BF16, 2, 2,  0, {128, 128, 32}, 16, 4,    0},
-    {"tf32", PTXGEN_TF32, PTXGEN_F32, PTXGEN_F32,  4, 4,  0, {128, 128, 16}, 8,  4,    0x1p-10},
-    {"f32",  PTXGEN_F32,  PTXGEN_F32, PTXGEN_F32,  4, 4,  0, {128, 128, 16}, 1,  8,    0},
-    {"s8",   PTXGEN_I8,   PTXGEN_I32, PTXGEN_I32,  1, 4,  0, {128, 128, 64}, 32, 8,    0},
-    {"u8",   PTXGEN_I8,   PTXGEN_I32, PTXGEN_I32,  1, 4,  1, {128, 128, 64}, 32, 8,    0},
+    /* name   in           unit          sum          out          bytes  u  tile           k   warps cut */
+    {"f16",  PTXGEN_F16,  PTXGEN_F16,  PTXGEN_F32, PTXGEN_F16,  2, 2,  0, {128, 128, 32}, 16, 4,    0},
+    {"bf16", PTXGEN_BF16, PTXGEN_BF16, PTXGEN_F32, PTXGEN_BF16, 2, 2,  0, {128, 128, 32}, 16, 4,    0},
+    {"tf32", PTXGEN_F32,  PTXGEN_TF32, PTXGEN_F32, PTXGEN_F32,  4, 4,  0, {128, 128, 16}, 8,  4,    0x1p-11},
+    {"f32",  PTXGEN_F32,  PTXGEN_F32,  PTXGEN_F32, PTXGEN_F32,  4, 4,  0, {128, 128, 16}, 1,  8,    0},
+    {"s8",   PTXGEN_I8,   PTXGEN_I8,   PTXGEN_I32, PTXGEN_I32,  1, 4,  0, {128, 128, 64}, 32, 8,    0},
+    {"u8",   PTXGEN_I8,   PTXGEN_I8,   PTXGEN_I32, PTXGEN_I32,  1, 4,  1, {128, 128, 64}, 32, 8,    0},
 };
 /* clang-format on */
 
@@ -176,7 +176,7 @@ static void one_element(const reference_run *r, const ptxgen_kernel_array *c, in
         gelu_element(&x, &c->ref[i], &error);
     }
     /* no activation is steeper than 1.2; the matrix units may cut where f32 would round; both
-     * factors of a product lose `cut`, which is counted in f32's roundoff */
+     * factors of a product are off by up to `cut`, which is counted in f32's roundoff */
     const double sum = 2.0 * (double)(r->n[2] + r->s.split + 4) * size;
     const double cut = 2.01 * r->s.type->cut * 0x1p24 * products;
     c->bound[i] = fabs(c->ref[i]) + share * (error + 1.2 * (sum + cut));

@@ -382,7 +382,29 @@ static void visit_mma_begin(pg_layouts *l, pg_inst *i)
     demand(l, i, 0, e);
 }
 
-/* Operand `at` of mma in the encoding e: what was loaded or computed stays in its own. */
+/* Can a cast be made in the encoding e, and its operand be copied into it? Not if that has more
+ * bits, or e means another layout with its element. */
+static bool can_cast_in(pg_layouts *l, const pg_inst *i, pg_enc e)
+{
+    pg_layout layout;
+    pg_enc same = {0};
+    if (i == NULL || (i->op != PG_OP_CAST && i->op != PG_OP_UCAST) ||
+        pg_val_is_const(l->k, i->in[0]) || pg_layouts_enc_of(l, i->out[0]).id != 0) {
+        return false;
+    }
+    const uint32_t n_warps = pg_inst_warps(i);
+    const pg_type to = pg_type_with_enc(l->types, pg_val_type(l->k, i->out[0]), e);
+    const pg_type_info *from = pg_val_info(l->k, i->in[0]);
+    return pg_elem_infos[from->elem].bits <=
+               pg_elem_infos[pg_val_info(l->k, i->out[0])->elem].bits &&
+           pg_layout_of_tile(l->types, to, n_warps, &layout) == PG_LAYOUT_OK &&
+           pg_layouts_enc_for(l, pg_val_type(l->k, i->in[0]), n_warps, &layout, &same) ==
+               PG_LAYOUT_OK &&
+           pg_enc_eq(same, e);
+}
+
+/* Operand `at` of mma in the encoding e: what was loaded or computed stays in its own. A cast comes
+ * behind the copy, so that fewer bytes move, and loads can become asynchronous copies. */
 static void give_operand(pg_layouts *l, pg_inst *mma, uint32_t at, pg_enc e)
 {
     const pg_val v = mma->in[at];
@@ -395,6 +417,10 @@ static void give_operand(pg_layouts *l, pg_inst *mma, uint32_t at, pg_enc e)
     }
     if (takes_any) {
         demand(l, mma, at, e);
+    } else if (can_cast_in(l, def, e)) {
+        pg_inst *cast = pg_val_def(l->k, v);
+        demand(l, mma, at, e);
+        set_in(l, cast, 0, copy_behind(l, cast, cast, cast->in[0], e));
     } else {
         set_in(l, mma, at, copy_behind(l, mma, mma, v, e));
     }

@@ -51,6 +51,19 @@ static bool is_zero(const pg_kernel *k, pg_val v)
     return value->kind == PG_V_CONST && (value->bits == 0 || value->is_poison);
 }
 
+/* As it is, or after casts. */
+static bool feeds_product(const ahead *a, pg_val v)
+{
+    bool is_found = false;
+    pg_foreach_use (use, &a->uses, v) {
+        const pg_inst *i = use->inst;
+        is_found = is_found || (i != NULL && (i->op == PG_OP_MMA || i->op == PG_OP_UMMA ||
+                                              ((i->op == PG_OP_CAST || i->op == PG_OP_UCAST) &&
+                                               feeds_product(a, i->out[0]))));
+    }
+    return is_found;
+}
+
 /* A load that only copies for matrix operations use. */
 static bool feeds_products(const ahead *a, const pg_inst *load)
 {
@@ -59,10 +72,7 @@ static bool feeds_products(const ahead *a, const pg_inst *load)
         if (use->inst == NULL || use->inst->op != PG_OP_COPY || use->inst->parent != a->body) {
             return false;
         }
-        pg_foreach_use (inner, &a->uses, use->inst->out[0]) {
-            n += inner->inst != NULL &&
-                 (inner->inst->op == PG_OP_MMA || inner->inst->op == PG_OP_UMMA);
-        }
+        n += feeds_product(a, use->inst->out[0]);
     }
     return n > 0;
 }

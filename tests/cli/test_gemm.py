@@ -4,8 +4,11 @@ copying and number of stages; and what it refuses. Orders taken away: test_gemm_
 sweep.py."""
 import os
 import random
+import shutil
 import subprocess
 import sys
+
+import harness
 
 PTXGEN = sys.argv[1]
 SMALL = {"tile_m": 32, "tile_n": 32, "tile_k": 16}
@@ -79,6 +82,26 @@ def numbers():
     return failed
 
 
+def rounded():
+    """tf32: operands are rounded to nearest, ties away, not cut: the sums are exact then."""
+    failed = 0
+    cases = ((1 + 2**-10 - 2**-23, 1 + 2**-10), (1 + 2**-11, 1 + 2**-10), (1 + 2**-11 - 2**-23, 1.0),
+             (-1 - 2**-11, -1 - 2**-10), (1 + 3 * 2**-11, 1 + 2**-9))
+    c = harness.Cli(PTXGEN)
+    for x, want in cases:
+        for name, shape in (("a.npy", (16, 8)), ("b.npy", (8, 16))):
+            c.write(name, harness.npy("<f4", shape, [x] * 128))
+        c.run("run", "gemm", "--set", "dtype=tf32", "--in", f"a={c.path('a.npy')}", "--in",
+              f"b={c.path('b.npy')}", "--out", f"c={c.path('c.npy')}", "--device=cpu", "--verify", want=0)
+        with open(c.path("c.npy"), "rb") as f:
+            got = set(harness.read_npy(f.read())[2])
+        if got != {8 * want * want}:
+            print(f"FAIL tf32 {x}: {got}, not {8 * want * want}")
+            failed += 1
+    shutil.rmtree(c.dir)
+    return failed
+
+
 def any_settings(n):
     """Settings and sizes at random: right, or refused with a message (1, 2)."""
     failed, ran = 0, 0
@@ -110,7 +133,7 @@ def any_settings(n):
 
 def main():
     is_long = os.environ.get("PTXGEN_TEST_LONG", "0") not in ("", "0")
-    failed = numbers() + refusals() + any_settings(1000 if is_long else 25)
+    failed = numbers() + rounded() + refusals() + any_settings(1000 if is_long else 25)
     print(f"{failed} failed")
     return 1 if failed else 0
 

@@ -186,6 +186,8 @@ static const pg_elem ints[] = {PG_I1, PG_I8, PG_I16, PG_I32, PG_I64};
 static const pg_elem floats[] = {PG_F16, PG_BF16, PG_F32, PG_F64};
 static const pg_elem all[] = {PG_I1,  PG_I8,   PG_I16, PG_I32, PG_I64,
                               PG_F16, PG_BF16, PG_F32, PG_F64};
+static const pg_elem castable[] = {PG_I1,  PG_I8,   PG_I16, PG_I32, PG_I64,
+                                   PG_F16, PG_BF16, PG_F32, PG_F64, PG_TF32};
 
 static void try_arithmetic(case_tally *tally, pg_op op)
 {
@@ -219,9 +221,9 @@ static void try_comparison(case_tally *tally, pg_op op)
 
 static void try_casts(case_tally *tally, pg_op op)
 {
-    for (uint32_t i = 0; i < PG_COUNT_OF(all); i++) {
-        for (uint32_t j = 0; j < PG_COUNT_OF(all); j++) {
-            op_case c = {.op = op, .in = {all[i]}, .out = all[j], .n_in = 1, .attrs = ""};
+    for (uint32_t i = 0; i < PG_COUNT_OF(castable); i++) {
+        for (uint32_t j = 0; j < PG_COUNT_OF(castable); j++) {
+            op_case c = {.op = op, .in = {castable[i]}, .out = castable[j], .n_in = 1, .attrs = ""};
             if (i != j) {
                 try_both_forms(tally, c);
             }

@@ -150,6 +150,14 @@ static gen_val make_cast(gen *g, uint32_t elem, uint32_t shape)
     if (from == elem || !find(g, from, shape, &x)) {
         return make_const(g, elem, shape);
     }
+    if (below(g, 4) == 0) { /* no value that lives on has this type */
+        const gen_val word = {g->n_names++, 0, 0};
+        begin_line(g);
+        pg_putf(g->out, "%%v%u = %s %%v%u : ", word.name, below(g, 3) ? "cast" : "ucast", x.name);
+        put_type(g, PG_TF32, shape);
+        pg_put_char(g->out, '\n');
+        x = word;
+    }
     gen_val v = begin_def(g);
     pg_putf(g->out, "%s %%v%u", below(g, 3) ? "cast" : "ucast", x.name);
     return end_def(g, v, elem, shape);

@@ -450,6 +450,45 @@ Test(fold, casts_to_integers_saturate)
     }
 }
 
+/* To 11 bits, or to the step of the smallest; ties away from 0. */
+static uint64_t nearest_tf32(long double x)
+{
+    int exponent = 0;
+    (void)frexpl(x, &exponent);
+    const long double step = ldexpl(1, exponent - 11 < -136 ? -136 : exponent - 11);
+    const long double size = isinf(x) ? fabsl(x) : roundl(fabsl(x) / step) * step;
+    return pg_f32_bits(signbit(x) ? -(float)size : (float)size);
+}
+
+Test(fold, casts_to_tf32_round_once_with_ties_away)
+{
+    uint64_t seed = 4711;
+    for (uint32_t k = 0; k < 200000; k++) {
+        const uint32_t f = (uint32_t)rng(&seed) & (k % 3 == 0 ? 0xFFFFF000u : 0xFFFFFFFFu);
+        const uint64_t got = fold1(PG_OP_CAST, PG_F32, PG_TF32, f);
+        if ((f & 0x7FFFFFFFu) > 0x7F800000u) {
+            cr_assert_eq(got, 0x7FC00000);
+        } else { /* as hardware does it, on the pattern */
+            cr_assert_eq(got, (f + 0x1000u) & 0xFFFFE000u, "%x", f);
+        }
+        double d = pg_f64_of_bits(rng(&seed) & UINT64_C(0xFFFFFFFFFFFF0000));
+        const int small = (int)(rng(&seed) % 210);
+        d = k % 2 == 0 ? d : ldexp((double)(int64_t)rng(&seed), -small);
+        if (!isnan(d)) {
+            cr_assert_eq(fold1(PG_OP_CAST, PG_F64, PG_TF32, pg_f64_bits(d)), nearest_tf32(d), "%a",
+                         d);
+        }
+        const uint64_t i = any_length(&seed);
+        cr_assert_eq(fold1(PG_OP_UCAST, PG_I64, PG_TF32, i), nearest_tf32((long double)i));
+        cr_assert_eq(fold1(PG_OP_CAST, PG_I64, PG_TF32, i), nearest_tf32((long double)(int64_t)i));
+    }
+    cr_assert_eq(fold1(PG_OP_CAST, PG_F64, PG_TF32, pg_f64_bits(1.0 + 0x1p-11 - 0x1p-50)),
+                 0x3F800000);
+    cr_assert_eq(fold1(PG_OP_CAST, PG_F64, PG_TF32, pg_f64_bits(-1.0 - 0x1p-11)), 0xBF802000);
+    cr_assert_eq(fold1(PG_OP_CAST, PG_TF32, PG_F16, 0x3F802000), 0x3C01);
+    cr_assert_eq(fold1(PG_OP_CAST, PG_TF32, PG_F32, 0x3F802000), 0x3F802000);
+}
+
 Test(fold, casts_from_integers_round_once)
 {
     uint64_t seed = 77;
