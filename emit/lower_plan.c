@@ -161,6 +161,23 @@ static uint64_t find_base(const places *p, const pg_lifetimes *l, uint64_t end, 
     return best;
 }
 
+/* Buffers whose slots are viewed together lie together. */
+static bool is_of_group(const place *group, const place *b)
+{
+    return group->views != 0 && b->views == group->views && b->home == group->home &&
+           b->obj.n_slots == group->obj.n_slots && b->obj.n_slots > 1;
+}
+
+static uint64_t size_of_group(const places *p, uint32_t first, const bool *is_placed)
+{
+    uint64_t size = 0;
+    for (uint32_t j = first; j < p->n; j++) {
+        const bool is_in = j == first || is_of_group(&p->at[first], &p->at[j]);
+        size += !is_placed[j] && is_in ? p->at[j].obj.n_bytes : 0;
+    }
+    return size;
+}
+
 static void place_group(places *p, const pg_lifetimes *l, uint32_t first, uint32_t *at,
                         bool *is_placed)
 {
@@ -169,10 +186,7 @@ static void place_group(places *p, const pg_lifetimes *l, uint32_t first, uint32
     uint32_t align = 1;
     for (uint32_t j = first; j < p->n; j++) {
         place *b = &p->at[j];
-        bool is_same =
-            j == first || (group.views != 0 && b->views == group.views && b->home == group.home &&
-                           b->obj.n_slots == group.obj.n_slots && b->obj.n_slots > 1);
-        if (is_placed[j] || !is_same) {
+        if (is_placed[j] || !(j == first || is_of_group(&group, b))) {
             continue;
         }
         is_placed[j] = true;
@@ -198,13 +212,27 @@ static void place_group(places *p, const pg_lifetimes *l, uint32_t first, uint32
     *at = base + size > *at ? (uint32_t)(base + size) : *at;
 }
 
+/* The largest first: what is small finds a gap, or lies over what is large. Where there are too
+ * many to look at, the first of the text. p->n: none is left. */
+static uint32_t next_group(const places *p, const pg_region *r, const bool *is_placed)
+{
+    uint32_t best = p->n;
+    uint64_t most = 0;
+    for (uint32_t j = 0; j < p->n && (best == p->n || p->n <= MAX_SHARED); j++) {
+        if (!is_placed[j] && p->at[j].home == r) {
+            const uint64_t size = size_of_group(p, j, is_placed);
+            best = best == p->n || size > most ? j : best;
+            most = size > most ? size : most;
+        }
+    }
+    return best;
+}
+
 static void place_home(places *p, const pg_lifetimes *l, const pg_region *r, uint32_t *at,
                        bool *is_placed)
 {
-    for (uint32_t j = 0; j < p->n; j++) {
-        if (!is_placed[j] && p->at[j].home == r) {
-            place_group(p, l, j, at, is_placed);
-        }
+    for (uint32_t j; (j = next_group(p, r, is_placed)) < p->n;) {
+        place_group(p, l, j, at, is_placed);
     }
 }
 

@@ -6,7 +6,8 @@
  *       the one and the first that uses the other; or in a region inside that has all uses of the
  *       other, before them.
  *   I2  Where R runs more than once, another barrier lies on the way back.
- *   I3  What async.get writes has been waited for before the barrier. Buffers that other
+ *   I3  What async.get writes has been waited for before the barrier, in R or in a region inside
+ *       that has all uses. Buffers that other
  *       asynchronous units use, and buffers that travel through regions, are apart from none. */
 #include "ir/lifetime.h"
 
@@ -182,6 +183,17 @@ static bool has_wait(const pg_lifetimes *l, const pg_region *r, uint32_t from, u
     return false;
 }
 
+/* Do all copies into the buffer land before a region below r ends that has all its uses? */
+static bool ends_with_wait(const pg_lifetimes *l, const pg_region *r, const buffer *b)
+{
+    for (const pg_region *own = region_of(l, b, NULL); own != r; own = own->owner->parent) {
+        if (has_wait(l, own, span_of(l, b, own).last, UINT32_MAX)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static const pg_inst *part_of(const pg_region *r)
 {
     const pg_inst *i = r->owner;
@@ -209,17 +221,19 @@ static bool comes_before(const pg_lifetimes *l, const pg_region *r, const buffer
     if (x.last >= y.first) {
         return false;
     }
-    if (!has_barrier(l, r, x.last, y.first, a->is_async) &&
-        !((!a->is_async || has_wait(l, r, x.last, y.first)) && begins_with_barrier(l, r, b))) {
+    const bool a_waits = a->is_async && !ends_with_wait(l, r, a);
+    const bool b_waits = b->is_async && !ends_with_wait(l, r, b);
+    if (!has_barrier(l, r, x.last, y.first, a_waits) &&
+        !((!a_waits || has_wait(l, r, x.last, y.first)) && begins_with_barrier(l, r, b))) {
         return false;
     }
     bool runs_again = false; /* r has an owner then */
     for (const pg_inst *i = r->owner; i != NULL; i = i->parent->owner) {
         runs_again = runs_again || pg_is_loop(i);
     }
-    return !runs_again ||
-           (!b->is_async && (has_barrier(l, r, y.last, UINT32_MAX, false) ||
-                             has_barrier(l, r, l->order[r->owner->id], x.first, false)));
+    return !runs_again || has_barrier(l, r, y.last, UINT32_MAX, b_waits) ||
+           ((!b_waits || has_wait(l, r, y.last, UINT32_MAX)) &&
+            has_barrier(l, r, l->order[r->owner->id], x.first, false));
 }
 
 bool pg_lifetimes_apart(const pg_lifetimes *l, pg_val a, pg_val b)
