@@ -190,7 +190,7 @@ static pg_enc buffer_encoding(pg_pipe *p, const pg_inst *load, const pg_type_inf
     return found;
 }
 
-pg_val pg_pipe_buffer(pg_pipe *p, const pg_inst *from, pg_type tile, uint32_t slots)
+pg_type pg_pipe_buffer_type(pg_pipe *p, const pg_inst *from, pg_type tile, uint32_t slots)
 {
     const pg_type_info *t = pg_type_get(p->types, tile);
     pg_type_info info = {.kind = PG_TY_BUF, .elem = t->elem, .space = PG_SPACE_SMEM};
@@ -202,7 +202,14 @@ pg_val pg_pipe_buffer(pg_pipe *p, const pg_inst *from, pg_type tile, uint32_t sl
     }
     info.enc = buffer_encoding(p, from, t);
     const pg_type type = pg_type_intern(p->types, &info);
-    if (type.id == 0 || pg_module_enc_name(p->k->module, info.enc, "smem").id == 0) {
+    p->status = type.id == 0 ? PG_E_NOMEM : p->status;
+    return type;
+}
+
+pg_val pg_pipe_buffer(pg_pipe *p, const pg_inst *from, pg_type type)
+{
+    const pg_enc enc = pg_type_get(p->types, type)->enc;
+    if (pg_module_enc_name(p->k->module, enc, "smem").id == 0) {
         p->status = PG_E_NOMEM;
         return (pg_val){0};
     }
@@ -214,7 +221,7 @@ pg_val pg_pipe_buffer(pg_pipe *p, const pg_inst *from, pg_type tile, uint32_t sl
     if (buf == NULL) {
         return (pg_val){0};
     }
-    pg_attr_set_int(p->k, &buf->attrs, PG_A_ALIGN, 1024); /* the swizzle's pattern, and more */
+    pg_attr_set_int(p->k, &buf->attrs, PG_A_ALIGN, PG_PIPE_ALIGN);
     return buf->out[0];
 }
 

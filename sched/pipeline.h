@@ -15,6 +15,8 @@ typedef struct pg_pipe {
     bool changed;
 } pg_pipe;
 
+enum { PG_PIPE_ALIGN = 1024 }; /* of its buffers: the swizzle's pattern, and more */
+
 /* One line for --explain=pipeline. */
 void pg_pipe_explain(pg_pipe *p, const pg_inst *at, const char *format, ...) PG_PRINTF(3, 4);
 
@@ -26,11 +28,19 @@ pg_val pg_pipe_value(pg_pipe *p, pg_inst *at, const pg_inst *from, pg_op op, uin
                      const pg_val *in, pg_type type);
 /* The operation once more before `at`, on other operands; NULL: out of memory. */
 pg_inst *pg_pipe_clone(pg_pipe *p, pg_inst *at, const pg_inst *i, const pg_val *in);
-/* Shared memory for `slots` tiles like this one (0: one, without a dimension of slots), allocated
- * at the head of the kernel. Its rows have a swizzle, or padding where they are wider than a
- * swizzle's span: eight rows at one column lie in different banks. */
-pg_val pg_pipe_buffer(pg_pipe *p, const pg_inst *from, pg_type tile, uint32_t slots);
+/* Type of a buffer for `slots` tiles like this one (0: one, without a dimension of slots). Its rows
+ * have a swizzle, or padding where they are wider than a swizzle's span: eight rows at one column
+ * lie in different banks. And such a buffer, at the head of the kernel. */
+pg_type pg_pipe_buffer_type(pg_pipe *p, const pg_inst *from, pg_type tile, uint32_t slots);
+pg_val pg_pipe_buffer(pg_pipe *p, const pg_inst *from, pg_type type);
 bool pg_pipe_in_loop(const pg_inst *i);
+
+/* pipeline_room.c. Bytes that a buffer of this type takes. */
+uint64_t pg_pipe_bytes(const pg_pipe *p, pg_type buf);
+/* Shared memory that is left for copies of these loads while the loop runs; some of it only if a
+ * barrier stands before the loop. */
+uint64_t pg_pipe_room(pg_pipe *p, const pg_uses *uses, const pg_inst *loop, pg_inst *const *loads,
+                      uint32_t n_loads, bool *needs_barrier);
 
 /* pipeline_mask.c: what is true where `mask` and the scalar `exists` are; values from id
  * `first_new` on were made for this iteration. */

@@ -29,6 +29,7 @@ typedef struct ahead {
     pg_uses uses;
     uint32_t n_loads;
     pg_inst *loads[MAX_LOADS];
+    pg_type type[MAX_LOADS]; /* of the buffers */
     pg_val buf[MAX_LOADS];
     pg_type slot[MAX_LOADS]; /* type of one slot of buf */
     uint8_t *in_slice;       /* by value id; values made by the pass are not in it */
@@ -37,6 +38,7 @@ typedef struct ahead {
     uint32_t *carried; /* indices of the carried values in the slice */
     uint32_t n_carried;
     pg_stages_plan plan;
+    bool needs_barrier; /* what was used before the loop is over: memory is shared with it */
 } ahead;
 
 /* ---- may it be done? ------------------------------------------------------------------------ */
@@ -193,19 +195,25 @@ static const char *why_not_memory(const ahead *a)
     return NULL;
 }
 
-static const char *why_not_size(const ahead *a)
+/* As many slots as there is room for, at least two. */
+static const char *why_not_size(ahead *a)
 {
-    const pg_module *m = a->p->k->module;
-    const pg_target *t = pg_target_find(pg_sym_text(&m->ctx->syms, m->target));
+    pg_pipe *p = a->p;
     uint64_t bytes = 0;
-    for (uint32_t l = 0; l < a->n_loads; l++) {
-        const pg_type_info *info = pg_val_info(a->p->k, a->loads[l]->out[0]);
-        bytes += (uint64_t)pg_type_n_elems(a->p->types, pg_val_type(a->p->k, a->loads[l]->out[0])) *
-                 pg_elem_infos[info->elem].bits / 8;
+    const uint64_t room =
+        pg_pipe_room(p, &a->uses, a->loop, a->loads, a->n_loads, &a->needs_barrier);
+    for (; a->n_stages >= 2; a->n_stages--) {
+        bytes = 0;
+        for (uint32_t l = 0; l < a->n_loads; l++) {
+            const pg_inst *load = a->loads[l];
+            a->type[l] = pg_pipe_buffer_type(p, load, pg_val_type(p->k, load->out[0]), a->n_stages);
+            bytes += p->status == PG_OK ? pg_pipe_bytes(p, a->type[l]) : 0;
+        }
+        if (bytes <= room) {
+            return NULL;
+        }
     }
-    return t != NULL && bytes * a->n_stages > t->smem_per_cta
-               ? "the slots do not fit into shared memory"
-               : NULL;
+    return "not even two slots fit into the shared memory that is left";
 }
 
 /* The stage scheduler's word on the three stages copy, read, multiply. */
@@ -357,7 +365,8 @@ static void prologue(ahead *a, pg_val *now)
     pg_inst *at = a->loop;
     const pg_val lo = at->in[0], hi = at->in[1];
     const pg_type none = {0};
-    if (pg_pipe_in_loop(at)) { /* the last reads of the loop's last run are over */
+    /* The last reads of the loop's last run are over, or those of what lay here before. */
+    if (pg_pipe_in_loop(at) || a->needs_barrier) {
         (void)pg_pipe_emit(a->p, at, at, PG_OP_CTA_SYNC, 0, NULL, none);
     }
     const pg_val any = compare(a, at, PG_OP_ICMP, PG_IS_LT, lo, hi);
@@ -439,8 +448,7 @@ static void rewrite(ahead *a)
     const pg_type none = {0};
     pg_val now[MAX_CARRIED];
     for (uint32_t l = 0; l < a->n_loads; l++) {
-        a->buf[l] =
-            pg_pipe_buffer(p, a->loads[l], pg_val_type(p->k, a->loads[l]->out[0]), a->n_stages);
+        a->buf[l] = pg_pipe_buffer(p, a->loads[l], a->type[l]);
         if (p->status != PG_OK) {
             return;
         }
@@ -502,7 +510,8 @@ bool pg_pipe_async(pg_pipe *p, pg_inst *loop, uint32_t n_stages)
         return false;
     }
     rewrite(&a);
-    pg_pipe_explain(p, loop, "for: %u loads run %u iterations ahead in %u slots", a.n_loads,
-                    n_stages - 1, n_stages);
+    pg_pipe_explain(p, loop, "for: %u loads run %u iterations ahead in %u slots%s", a.n_loads,
+                    a.n_stages - 1, a.n_stages,
+                    a.n_stages < n_stages ? ": there is shared memory for no more" : "");
     return true;
 }
