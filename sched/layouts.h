@@ -47,9 +47,10 @@ pg_enc pg_layouts_peek_default(pg_layouts *l, const pg_inst *at, pg_type tile);
 /* Invariant I1 for a layout. */
 pg_layout_error pg_layouts_enc_for(pg_layouts *l, pg_type tile, uint32_t n_warps,
                                    const pg_layout *want, pg_enc *out);
-/* The encoding that gives this tile a layout that was computed, unless that failed with `error`. */
+/* The encoding that gives this tile a layout that was computed, unless that failed with `error`.
+ * `named` (id 0: none): an encoding that says more than a linear one, if it means the same. */
 pg_enc pg_layouts_of_layout(pg_layouts *l, const pg_inst *at, pg_type tile, const pg_layout *layout,
-                            pg_layout_error error);
+                            pg_layout_error error, pg_enc named);
 pg_str pg_layouts_enc_text(pg_layouts *l, pg_enc e); /* its name in the module */
 /* One line for --explain=layouts. */
 void pg_layouts_explain(pg_layouts *l, const pg_inst *at, const char *format, ...) PG_PRINTF(3, 4);

@@ -1,7 +1,8 @@
 /* layouts_enc.c: the encodings that the pass `layouts` hands out, and their names.
  *
  * I1  Equal layouts of one shape get one encoding: the module's first that means it, else the
- *     blocked one, else a linear one. So encodings can be compared by id. */
+ *     blocked one, else the one of a fragment (mma, dot), else a linear one. So encodings can be
+ *     compared by id. */
 #include "sched/layouts.h"
 
 static bool layouts_equal(const pg_layout *a, const pg_layout *b)
@@ -37,8 +38,12 @@ static bool layouts_equal(const pg_layout *a, const pg_layout *b)
 pg_str pg_layouts_enc_text(pg_layouts *l, pg_enc e)
 {
     pg_module *m = l->k->module;
-    const bool is_blocked = pg_enc_get(l->types, e)->kind == PG_ENC_BLOCKED;
-    const pg_sym name = pg_module_enc_name(m, e, is_blocked ? "blk" : "lin");
+    const uint8_t kind = pg_enc_get(l->types, e)->kind;
+    const char *stem = kind == PG_ENC_BLOCKED ? "blk"
+                       : kind == PG_ENC_MMA   ? "mma"
+                       : kind == PG_ENC_DOT   ? "dot"
+                                              : "lin";
+    const pg_sym name = pg_module_enc_name(m, e, stem);
     if (name.id == 0) {
         l->status = PG_E_NOMEM;
     }
@@ -89,8 +94,8 @@ static bool means(pg_layouts *l, pg_enc e, pg_type tile, uint32_t n_warps, const
 }
 
 /* I1. The encoding that the tile has is taken before all others. */
-pg_layout_error pg_layouts_enc_for(pg_layouts *l, pg_type tile, uint32_t n_warps,
-                                   const pg_layout *want, pg_enc *out)
+static pg_layout_error enc_for(pg_layouts *l, pg_type tile, uint32_t n_warps, const pg_layout *want,
+                               pg_enc named, pg_enc *out)
 {
     const pg_module *m = l->k->module;
     *out = pg_type_get(l->types, tile)->enc;
@@ -108,15 +113,25 @@ pg_layout_error pg_layouts_enc_for(pg_layouts *l, pg_type tile, uint32_t n_warps
     if (out->id != 0 && means(l, *out, tile, n_warps, want)) {
         return PG_LAYOUT_OK;
     }
+    if (named.id != 0 && means(l, named, tile, n_warps, want)) {
+        *out = named;
+        return PG_LAYOUT_OK;
+    }
     return pg_enc_of_layout(l->types, want, out);
 }
 
+pg_layout_error pg_layouts_enc_for(pg_layouts *l, pg_type tile, uint32_t n_warps,
+                                   const pg_layout *want, pg_enc *out)
+{
+    return enc_for(l, tile, n_warps, want, (pg_enc){0}, out);
+}
+
 pg_enc pg_layouts_of_layout(pg_layouts *l, const pg_inst *at, pg_type tile, const pg_layout *layout,
-                            pg_layout_error error)
+                            pg_layout_error error, pg_enc named)
 {
     pg_enc e = {0};
     if (error == PG_LAYOUT_OK) {
-        error = pg_layouts_enc_for(l, tile, pg_inst_warps(at), layout, &e);
+        error = enc_for(l, tile, pg_inst_warps(at), layout, named, &e);
     }
     if (error != PG_LAYOUT_OK) {
         return no_layout(l, at, tile, error);

@@ -183,6 +183,29 @@ static pg_layout_error operand_of_fma(const pg_layout *acc, const pg_type_info *
     return b.error != PG_LAYOUT_OK ? b.error : pg_layout_end(out);
 }
 
+/* `mma` deals its warps out step by step, so it means the layout only where a warp's part is one
+ * step wide, or there is one warp. */
+static pg_enc named_mma(pg_layouts *l, const pg_inst *mma, const pg_type_info *t, uint32_t n_warps)
+{
+    const uint32_t bits = pg_elem_infos[pg_val_info(l->k, mma->in[0])->elem].bits;
+    pg_enc_info e = {.kind = PG_ENC_MMA, .rank = 2, .shape = {ROWS, COLS, 0}};
+    const bool is_down = (uint32_t)t->dims[0] == ROWS * n_warps;
+    if (bits == 0 || bits > 32) {
+        return (pg_enc){0};
+    }
+    e.shape[2] = (uint16_t)(256 / bits);
+    e.warps[0] = (uint16_t)(is_down ? n_warps : 1);
+    e.warps[1] = (uint16_t)(is_down ? 1 : n_warps);
+    return pg_enc_intern(l->types, &e);
+}
+
+static pg_enc named_dot(pg_layouts *l, uint32_t at, pg_enc acc)
+{
+    const pg_enc_info e = {.kind = PG_ENC_DOT, .rank = 2, .operand = (uint8_t)at, .of = acc};
+    return pg_enc_get(l->types, acc)->kind == PG_ENC_MMA ? pg_enc_intern(l->types, &e)
+                                                         : (pg_enc){0};
+}
+
 pg_enc pg_layouts_accumulator(pg_layouts *l, const pg_inst *mma)
 {
     pg_layout layout;
@@ -192,7 +215,8 @@ pg_enc pg_layouts_accumulator(pg_layouts *l, const pg_inst *mma)
     const pg_type_info *t = pg_type_get(l->types, type);
     const pg_layout_error error =
         is_fma ? accumulator_of_fma(t, n_warps, &layout) : accumulator(l->env, t, n_warps, &layout);
-    return pg_layouts_of_layout(l, mma, type, &layout, error);
+    const pg_enc named = is_fma || t->rank != 2 ? (pg_enc){0} : named_mma(l, mma, t, n_warps);
+    return pg_layouts_of_layout(l, mma, type, &layout, error, named);
 }
 
 pg_enc pg_layouts_operand(pg_layouts *l, const pg_inst *mma, uint32_t at, pg_enc acc)
@@ -209,5 +233,6 @@ pg_enc pg_layouts_operand(pg_layouts *l, const pg_inst *mma, uint32_t at, pg_enc
         error = t->elem == PG_F32 ? operand_of_fma(&result, t, at, side, &layout)
                                   : operand(&result, t, at, side, &layout);
     }
-    return pg_layouts_of_layout(l, mma, type, &layout, error);
+    return pg_layouts_of_layout(l, mma, type, &layout, error,
+                                is_turned ? (pg_enc){0} : named_dot(l, at, acc));
 }
