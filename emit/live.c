@@ -432,10 +432,8 @@ static pg_status run(pg_live *l, const job *j)
     PG_TRY(pg_live_flow(l));
     PG_TRY(pg_live_refs(l));
     PG_TRY(pg_live_classify(l));
+    PG_TRY(pg_live_uniform(l));
     for (size_t m = 0; m < PG_COUNT_OF(modes) && (m == 0 || !is_enough(j)); m++) {
-        if (modes[m] == PG_LIVE_EARLY) {
-            PG_TRY(pg_live_uniform(l));
-        }
         pg_arena_mark mark = pg_arena_mark_get(l->arena);
         pg_status status = run_mode(l, j, modes[m]);
         pg_arena_release(l->arena, mark);
