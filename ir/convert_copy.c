@@ -28,7 +28,8 @@ pg_layout_error pg_convert_of_types(const pg_types *t, pg_type from, pg_type to,
 {
     pg_layout a, b;
     plan_of_types made = {.error = PG_LAYOUT_OK};
-    const plan_of_types *known = pg_memo_get(t, PG_MEMO_CONVERT, from.id, to.id, n_warps, flags);
+    const pg_memo_key key = {PG_MEMO_CONVERT, {from.id, to.id, n_warps, flags}};
+    const plan_of_types *known = pg_memo_get(t, &key);
     if (known != NULL) {
         *out = known->plan;
         return known->error;
@@ -39,7 +40,7 @@ pg_layout_error pg_convert_of_types(const pg_types *t, pg_type from, pg_type to,
         return error;
     }
     made.error = pg_convert_plan_make(&a, &b, bits_of(t, from), flags, &made.plan);
-    pg_memo_put(t, PG_MEMO_CONVERT, from.id, to.id, n_warps, flags, &made, sizeof made);
+    pg_memo_put(t, &key, &made, sizeof made);
     *out = made.plan;
     return made.error;
 }
@@ -56,7 +57,8 @@ pg_layout_error pg_bank_move_of_types(const pg_types *t, pg_type tile, pg_type b
     pg_layout regs, mem;
     move_of_types made = {.error = PG_LAYOUT_OK};
     const uint32_t how = sm << 1 | is_store;
-    const move_of_types *known = pg_memo_get(t, PG_MEMO_MOVE, tile.id, buf.id, n_warps, how);
+    const pg_memo_key key = {PG_MEMO_MOVE, {tile.id, buf.id, n_warps, how}};
+    const move_of_types *known = pg_memo_get(t, &key);
     if (known == NULL) {
         made.error = pg_layout_of_tile(t, tile, n_warps, &regs);
         made.error = made.error != PG_LAYOUT_OK ? made.error : pg_layout_of_buf(t, buf, &mem);
@@ -64,7 +66,7 @@ pg_layout_error pg_bank_move_of_types(const pg_types *t, pg_type tile, pg_type b
             made.error = pg_bank_move_choose(&regs, &mem, bits_of(t, tile), is_store,
                                              pg_convert_flags(sm), &made.move);
         }
-        pg_memo_put(t, PG_MEMO_MOVE, tile.id, buf.id, n_warps, how, &made, sizeof made);
+        pg_memo_put(t, &key, &made, sizeof made);
         known = &made;
     }
     *out = known->move;

@@ -171,29 +171,29 @@ static pg_layout_error check_dim(const pg_layout *l, uint32_t d, uint32_t image)
 
 /* The linear part as columns in the order in which an owner is chosen, reduced to echelon form.
  * Columns that depend on earlier ones give no pivot. */
-void pg_layout_finder_init(pg_layout_finder *s, const pg_layout *l)
+void pg_layout_finder_init(pg_layout_finder *f, const pg_layout *l)
 {
-    s->n = s->n_ids = 0;
+    f->n = f->n_ids = 0;
     for (uint32_t d = 0; d < PG_LIN_DIM_COUNT; d++) {
         for (uint32_t b = 0; b < l->n_bits[d]; b++) {
             uint32_t v = l->basis[d][b];
-            if (v == 0 || s->n_ids == 64) {
+            if (v == 0 || f->n_ids == 64) {
                 continue;
             }
-            uint64_t from = (uint64_t)1 << s->n_ids;
-            for (uint32_t p = 0; p < s->n; p++) {
-                if (v & s->pivot[p]) {
-                    v ^= s->vec[p];
-                    from ^= s->from[p];
+            uint64_t from = (uint64_t)1 << f->n_ids;
+            for (uint32_t p = 0; p < f->n; p++) {
+                if (v & f->pivot[p]) {
+                    v ^= f->vec[p];
+                    from ^= f->from[p];
                 }
             }
             if (v == 0) {
                 continue;
             }
-            s->ids[s->n_ids++] = (uint8_t)(16 * d + b);
-            s->vec[s->n] = v;
-            s->pivot[s->n] = low_bit(v);
-            s->from[s->n++] = from;
+            f->ids[f->n_ids++] = (uint8_t)(16 * d + b);
+            f->vec[f->n] = v;
+            f->pivot[f->n] = low_bit(v);
+            f->from[f->n++] = from;
         }
     }
 }

@@ -401,14 +401,15 @@ typedef struct tile_layout {
 
 pg_layout_error pg_layout_of_tile(const pg_types *t, pg_type tile, uint32_t n_warps, pg_layout *out)
 {
-    const tile_layout *known = pg_memo_get(t, PG_MEMO_TILE, tile.id, n_warps, 0, 0);
+    const pg_memo_key key = {PG_MEMO_TILE, {tile.id, n_warps}};
+    const tile_layout *known = pg_memo_get(t, &key);
     if (known != NULL) {
         *out = known->l;
         return known->error;
     }
     tile_layout made = {.error = PG_LAYOUT_OK};
     made.error = of_tile(t, pg_type_get(t, tile), n_warps, &made.l);
-    pg_memo_put(t, PG_MEMO_TILE, tile.id, n_warps, 0, 0, &made, sizeof made);
+    pg_memo_put(t, &key, &made, sizeof made);
     *out = made.l;
     return made.error;
 }

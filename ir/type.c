@@ -101,26 +101,23 @@ const pg_type_info *pg_type_get(const pg_types *t, pg_type ty)
     return t == NULL || ty.id >= t->types.n ? &no_type : t->types.at[ty.id];
 }
 
-typedef struct memo_key {
-    uint32_t what, a, b, c, d;
-} memo_key;
-
-const void *pg_memo_get(const pg_types *t, pg_memo what, uint32_t a, uint32_t b, uint32_t c,
-                        uint32_t d)
+static pg_str bytes_of_key(const pg_memo_key *key)
 {
-    const memo_key key = {(uint32_t)what, a, b, c, d};
-    const uint32_t *found = pg_map_get_str(&t->memo->map, (pg_str){(const char *)&key, sizeof key});
+    return (pg_str){(const char *)key, sizeof *key};
+}
+
+const void *pg_memo_get(const pg_types *t, const pg_memo_key *key)
+{
+    const uint32_t *found = pg_map_get_str(&t->memo->map, bytes_of_key(key));
     return found == NULL ? NULL : t->memo->values.at[*found];
 }
 
-void pg_memo_put(const pg_types *t, pg_memo what, uint32_t a, uint32_t b, uint32_t c, uint32_t d,
-                 const void *value, size_t size)
+void pg_memo_put(const pg_types *t, const pg_memo_key *key, const void *value, size_t size)
 {
-    const memo_key key = {(uint32_t)what, a, b, c, d};
-    const char *kept = pg_arena_copy(t->arena, &key, sizeof key);
+    const pg_memo_key *kept = pg_arena_copy(t->arena, key, sizeof *key);
     const void *copy = kept == NULL ? NULL : pg_arena_copy(t->arena, value, size);
     if (copy != NULL && pg_vec_push(t->arena, &t->memo->values, copy)) {
-        (void)pg_map_put_str(&t->memo->map, (pg_str){kept, sizeof key}, t->memo->values.n - 1);
+        (void)pg_map_put_str(&t->memo->map, bytes_of_key(kept), t->memo->values.n - 1);
     }
 }
 

@@ -106,13 +106,15 @@ bool pg_enc_is_memory(const pg_types *t, pg_enc e); /* of buffers: smem, or line
 const char *pg_enc_fault(const pg_types *t, pg_enc e);
 
 /* What was computed of types and numbers alone is remembered with them, for all modules of the
- * context. A key is `what` (pg_memo) and up to four numbers; the value is copied, and stays at its
+ * context. A key is what it is and up to four numbers; the value is copied, and stays at its
  * place. get: NULL if nothing is known. put may forget where memory runs out. */
 typedef enum pg_memo { PG_MEMO_TILE, PG_MEMO_CONVERT, PG_MEMO_MOVE, PG_MEMO_CONFLICTS } pg_memo;
-const void *pg_memo_get(const pg_types *t, pg_memo what, uint32_t a, uint32_t b, uint32_t c,
-                        uint32_t d);
-void pg_memo_put(const pg_types *t, pg_memo what, uint32_t a, uint32_t b, uint32_t c, uint32_t d,
-                 const void *value, size_t size);
+typedef struct pg_memo_key {
+    uint32_t what; /* pg_memo */
+    uint32_t of[4];
+} pg_memo_key;
+const void *pg_memo_get(const pg_types *t, const pg_memo_key *key);
+void pg_memo_put(const pg_types *t, const pg_memo_key *key, const void *value, size_t size);
 
 /* Short forms. */
 pg_type pg_type_scalar(pg_types *t, pg_elem e);

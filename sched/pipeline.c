@@ -133,13 +133,12 @@ static bool conflicts_of(pg_pipe *p, const pg_inst *load, const pg_inst *copy, p
     }
     const pg_type buf = pg_type_intern(p->types, &info);
     const uint32_t where = pg_inst_warps(load) << 16 | p->k->module->sm;
-    const conflicts *known =
-        pg_memo_get(p->types, PG_MEMO_CONFLICTS, loaded.id, read.id, buf.id, where);
+    const pg_memo_key key = {PG_MEMO_CONFLICTS, {loaded.id, read.id, buf.id, where}};
+    const conflicts *known = pg_memo_get(p->types, &key);
     const conflicts found =
         known != NULL ? *known : count_conflicts(p, loaded, read, buf, pg_inst_warps(load));
     if (known == NULL) {
-        pg_memo_put(p->types, PG_MEMO_CONFLICTS, loaded.id, read.id, buf.id, where, &found,
-                    sizeof found);
+        pg_memo_put(p->types, &key, &found, sizeof found);
     }
     *extra = found.extra;
     *width = found.width;
