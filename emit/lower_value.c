@@ -468,8 +468,8 @@ const pg_lw_layout *pg_lw_layout_of(pg_lw *c, const pg_inst *i, pg_type tile)
         pg_diag_add(c->diags, PG_D_LOWER_LAYOUT, loc, pg_layout_error_text(error));
         return NULL;
     }
-    if (!pg_map_put(&c->layouts, key, c->layout_at.n) ||
-        !pg_vec_push(&c->scratch, &c->layout_at, l)) {
+    if (!pg_vec_push(&c->scratch, &c->layout_at, l) ||
+        !pg_map_put(&c->layouts, key, c->layout_at.n - 1)) {
         return NULL;
     }
     return l;

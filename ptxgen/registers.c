@@ -156,8 +156,8 @@ static pg_status find_tiles(const pg_reg_region *g, pg_arena *arena, tiles *out)
         uint32_t *known = pg_map_get(&at, loc_key(loc));
         if (known != NULL) {
             out->at[*known].halves += v->halves;
-        } else if (!pg_map_put(&at, loc_key(loc), out->n) ||
-                   !pg_vec_push(arena, out, ((tile){loc, v->halves}))) {
+        } else if (!pg_vec_push(arena, out, ((tile){loc, v->halves})) ||
+                   !pg_map_put(&at, loc_key(loc), out->n - 1)) {
             return PG_E_NOMEM;
         }
     }

@@ -643,7 +643,8 @@ static void release(pe_warp *w, const pe_inst *i, uint32_t tid, uint64_t address
         return;
     }
     pe_edge e = {c};
-    if (!pg_map_put(&r->edge_of, address, r->edges.n) || !pg_vec_push(&r->arena, &r->edges, e)) {
+    if (!pg_vec_push(&r->arena, &r->edges, e) ||
+        !pg_map_put(&r->edge_of, address, r->edges.n - 1)) {
         w->cta->worker->is_oom = true;
     }
 }

@@ -83,8 +83,8 @@ static gpage *find_page(pe_gshadow *g, uint64_t key)
         return g->pages.at[*known];
     }
     gpage *p = PG_NEW(&g->arena, gpage);
-    if (p == NULL || !pg_map_put(&g->page_of, key, g->pages.n) ||
-        !pg_vec_push(&g->arena, &g->pages, p)) {
+    if (p == NULL || !pg_vec_push(&g->arena, &g->pages, p) ||
+        !pg_map_put(&g->page_of, key, g->pages.n - 1)) {
         return NULL;
     }
     return p;
@@ -253,8 +253,8 @@ void pe_gshadow_release(pe_warp *w, uint64_t address, uint32_t time)
     uint32_t *known = pg_map_get(&g->edge_of, address);
     if (known == NULL) {
         gedge e = {.cta = cta, .time = time};
-        if (!pg_map_put(&g->edge_of, address, g->edges.n) ||
-            !pg_vec_push(&g->arena, &g->edges, e)) {
+        if (!pg_vec_push(&g->arena, &g->edges, e) ||
+            !pg_map_put(&g->edge_of, address, g->edges.n - 1)) {
             w->cta->worker->is_oom = true;
         }
         return;
