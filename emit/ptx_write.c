@@ -10,9 +10,30 @@ typedef struct writer {
     pg_arena *arena; /* NULL: no map of lines wanted */
     pg_vec_u32 *line_of;
     size_t mapped; /* bytes of `out` whose lines are in the map */
+    bool may_have_lines; /* what was put behind them may have line ends in it */
     uint32_t depth;
     uint32_t remark; /* the next one of the function */
 } writer;
+
+/* Text that is kept as it was written, or that ends lines itself. */
+static void put_kept(writer *w, pg_str text)
+{
+    w->may_have_lines = true;
+    pg_put_str(w->out, text);
+}
+
+/* Enters the lines that nobody entered, the last of them with its line in the IR. */
+static void enter_lines(writer *w, uint32_t ir_line)
+{
+    for (size_t i = w->mapped; i < w->out->len; i++) {
+        const bool is_last = i + 1 == w->out->len;
+        if (w->out->ptr[i] == '\n' &&
+            !pg_vec_push(w->arena, w->line_of, is_last ? ir_line : 0)) {
+            w->arena = NULL;
+            return;
+        }
+    }
+}
 
 /* Ends the line and enters it, and lines before it that nobody entered, into the map. */
 static void end_line(writer *w, uint32_t ir_line)
@@ -21,16 +42,13 @@ static void end_line(writer *w, uint32_t ir_line)
     if (w->arena == NULL || w->out->is_oom) {
         return;
     }
-    for (size_t i = w->mapped; i < w->out->len; i++) {
-        if (w->out->ptr[i] == '\n') {
-            uint32_t line = i + 1 == w->out->len ? ir_line : 0;
-            if (!pg_vec_push(w->arena, w->line_of, line)) {
-                w->arena = NULL;
-                return;
-            }
-        }
+    if (w->may_have_lines) {
+        enter_lines(w, ir_line);
+    } else if (!pg_vec_push(w->arena, w->line_of, ir_line)) {
+        w->arena = NULL;
     }
     w->mapped = w->out->len;
+    w->may_have_lines = false;
 }
 
 static void put_comment(writer *w, pg_str text)
@@ -38,7 +56,7 @@ static void put_comment(writer *w, pg_str text)
     pg_put(w->out, "//");
     if (text.len != 0) {
         pg_put_char(w->out, ' ');
-        pg_put_str(w->out, text);
+        put_kept(w, text);
     }
 }
 
@@ -202,7 +220,7 @@ static void put_var(writer *w, const pg_ptx_sym *s)
     pg_put(w->out, space_names[s->space]);
     pg_put_char(w->out, ' ');
     if (s->attributes.len != 0) {
-        pg_put_str(w->out, s->attributes);
+        put_kept(w, s->attributes);
         pg_put_char(w->out, ' ');
     }
     if (s->align != 0) {
@@ -231,10 +249,10 @@ static void put_var(writer *w, const pg_ptx_sym *s)
         }
     }
     pg_put_str(w->out, s->name);
-    pg_put_str(w->out, s->dims);
+    put_kept(w, s->dims);
     if (s->init.len != 0) {
         pg_put(w->out, " = ");
-        pg_put_str(w->out, s->init);
+        put_kept(w, s->init);
     }
 }
 
@@ -318,7 +336,7 @@ static uint32_t put_stmt(writer *w, uint32_t i)
         break;
     case PG_PTX_S_CLOSE: pg_put_char(w->out, '}'); break;
     case PG_PTX_S_COMMENT: put_comment(w, s->text); break;
-    case PG_PTX_S_RAW: pg_put_str(w->out, s->text); break;
+    case PG_PTX_S_RAW: put_kept(w, s->text); break;
     }
     put_trailer(w, i);
     return i;
@@ -327,6 +345,7 @@ static uint32_t put_stmt(writer *w, uint32_t i)
 static void put_func_head(writer *w, const pg_ptx_func *f)
 {
     const pg_ptx_sym *sym = &w->m->syms.at[f->sym];
+    w->may_have_lines = true;
     put_linkage(w, sym->linkage);
     pg_put(w->out, f->is_entry ? ".entry " : ".func ");
     if (f->returns.n != 0) {
@@ -355,7 +374,7 @@ static void put_func(writer *w, const pg_ptx_func *f)
     w->f = f;
     w->depth = 1;
     w->remark = 0;
-    pg_put_char(w->out, '\n');
+    put_kept(w, PG_STR("\n"));
     for (uint32_t i = 0; i < f->lead.n; i++) {
         put_comment(w, f->lead.at[i]);
         end_line(w, 0);
@@ -382,6 +401,7 @@ static void put_header(writer *w)
         put_comment(w, w->m->header_comments.at[i]);
         end_line(w, 0);
     }
+    w->may_have_lines = true;
     pg_putf(w->out, ".version %u.%u\n.target ", w->m->version / 10U, w->m->version % 10U);
     pg_put_str(w->out, w->m->target);
     pg_put_str(w->out, w->m->target_options);
@@ -402,7 +422,7 @@ void pg_ptx_write_map(pg_strbuf *out, const pg_ptx_module *m, pg_arena *arena, p
             continue;
         }
         if (!was_line) {
-            pg_put_char(out, '\n');
+            put_kept(&w, PG_STR("\n"));
         }
         was_line = true;
         if (item->kind == PG_PTX_I_VAR) {
@@ -411,7 +431,7 @@ void pg_ptx_write_map(pg_strbuf *out, const pg_ptx_module *m, pg_arena *arena, p
         } else if (item->kind == PG_PTX_I_COMMENT) {
             put_comment(&w, item->text);
         } else {
-            pg_put_str(out, item->text);
+            put_kept(&w, item->text);
         }
         end_line(&w, 0);
     }

@@ -42,8 +42,7 @@ pg_status pg_strbuf_status(const pg_strbuf *b)
     return b->is_oom ? PG_E_NOMEM : PG_OK;
 }
 
-/* Room for n more bytes and the NUL; NULL when out of memory. */
-static char *room(pg_strbuf *b, size_t n)
+char *pg_strbuf_grow(pg_strbuf *b, size_t n)
 {
     size_t need;
     if (b->is_oom) {
@@ -67,31 +66,9 @@ static char *room(pg_strbuf *b, size_t n)
     return b->ptr + b->len;
 }
 
-void pg_put_str(pg_strbuf *b, pg_str s)
-{
-    char *at = room(b, s.len);
-    if (at != NULL) {
-        if (s.len != 0) {
-            memcpy(at, s.ptr, s.len);
-        }
-        at[s.len] = '\0';
-        b->len += s.len;
-    }
-}
-
-void pg_put(pg_strbuf *b, const char *nul_terminated)
-{
-    pg_put_str(b, pg_str_of(nul_terminated));
-}
-
-void pg_put_char(pg_strbuf *b, char c)
-{
-    pg_put_str(b, (pg_str){&c, 1});
-}
-
 void pg_put_repeat(pg_strbuf *b, char c, size_t n)
 {
-    char *at = room(b, n);
+    char *at = pg_strbuf_room(b, n);
     if (at != NULL) {
         memset(at, c, n);
         at[n] = '\0';
@@ -104,13 +81,23 @@ void pg_put_repeat(pg_strbuf *b, char c, size_t n)
 enum { NUMBER_ROOM = 24 };
 
 /* Writes backwards from the end of `text`; returns the digits. */
-static pg_str format_unsigned(char text[NUMBER_ROOM], uint64_t x, uint32_t base, bool is_upper)
+static pg_str format_decimal(char text[NUMBER_ROOM], uint64_t x)
+{
+    size_t at = NUMBER_ROOM;
+    do {
+        text[--at] = (char)('0' + x % 10);
+        x /= 10;
+    } while (x != 0);
+    return (pg_str){text + at, NUMBER_ROOM - at};
+}
+
+static pg_str format_hex(char text[NUMBER_ROOM], uint64_t x, bool is_upper)
 {
     const char *letters = is_upper ? "0123456789ABCDEF" : "0123456789abcdef";
     size_t at = NUMBER_ROOM;
     do {
-        text[--at] = letters[x % base];
-        x /= base;
+        text[--at] = letters[x % 16];
+        x /= 16;
     } while (x != 0);
     return (pg_str){text + at, NUMBER_ROOM - at};
 }
@@ -118,7 +105,7 @@ static pg_str format_unsigned(char text[NUMBER_ROOM], uint64_t x, uint32_t base,
 void pg_put_u64(pg_strbuf *b, uint64_t x)
 {
     char text[NUMBER_ROOM];
-    pg_put_str(b, format_unsigned(text, x, 10, false));
+    pg_put_str(b, format_decimal(text, x));
 }
 
 void pg_put_i64(pg_strbuf *b, int64_t x)
@@ -132,7 +119,7 @@ void pg_put_i64(pg_strbuf *b, int64_t x)
 void pg_put_hex(pg_strbuf *b, uint64_t x, uint32_t min_digits)
 {
     char text[NUMBER_ROOM];
-    pg_str digits = format_unsigned(text, x, 16, true);
+    pg_str digits = format_hex(text, x, true);
     if (digits.len < min_digits) {
         pg_put_repeat(b, '0', min_digits - digits.len);
     }
@@ -210,7 +197,7 @@ static bool shortest_fast(double x, pg_decimal *out)
             continue;
         }
         char text[NUMBER_ROOM] = {0};
-        pg_str digits = format_unsigned(text, whole, 10, false);
+        pg_str digits = format_decimal(text, whole);
         out->point = (int32_t)digits.len - places;
         while (digits.len > 1 && digits.ptr[digits.len - 1] == '0') {
             digits.len--;
@@ -281,15 +268,15 @@ static void put_padded(pg_strbuf *b, const format_spec *spec, pg_str sign, pg_st
 {
     size_t len = sign.len + body.len;
     size_t pad = spec->width > len ? spec->width - len : 0;
-    if (!spec->is_left && !spec->is_zero) {
+    if (pad != 0 && !spec->is_left && !spec->is_zero) {
         pg_put_repeat(b, ' ', pad);
     }
     pg_put_str(b, sign);
-    if (!spec->is_left && spec->is_zero) {
+    if (pad != 0 && !spec->is_left && spec->is_zero) {
         pg_put_repeat(b, '0', pad);
     }
     pg_put_str(b, body);
-    if (spec->is_left) {
+    if (pad != 0 && spec->is_left) {
         pg_put_repeat(b, ' ', pad);
     }
 }
@@ -377,7 +364,7 @@ static bool put_item(pg_strbuf *b, const format_spec *spec, char kind, arguments
         int64_t x = next_signed(args, spec->n_longs);
         uint64_t size = x < 0 ? 0 - (uint64_t)x : (uint64_t)x;
         put_padded(b, spec, x < 0 ? PG_STR("-") : PG_STR(""),
-                   format_unsigned(text, size, 10, false));
+                   format_decimal(text, size));
         return true;
     }
     case 'u':
@@ -385,7 +372,7 @@ static bool put_item(pg_strbuf *b, const format_spec *spec, char kind, arguments
     case 'X': {
         uint64_t x = next_unsigned(args, spec->n_longs);
         put_padded(b, spec, PG_STR(""),
-                   format_unsigned(text, x, kind == 'u' ? 10 : 16, kind == 'X'));
+                   kind == 'u' ? format_decimal(text, x) : format_hex(text, x, kind == 'X'));
         return true;
     }
     case 'c': {

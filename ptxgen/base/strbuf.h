@@ -4,6 +4,7 @@
 #define PG_BASE_STRBUF_H
 
 #include <stdarg.h>
+#include <string.h>
 
 #include "base/alloc.h"
 
@@ -21,9 +22,39 @@ void pg_strbuf_truncate(pg_strbuf *b, size_t len);
 pg_str pg_strbuf_str(const pg_strbuf *b); /* borrowed until the next put */
 pg_status pg_strbuf_status(const pg_strbuf *b);
 
-void pg_put_str(pg_strbuf *b, pg_str s);
-void pg_put(pg_strbuf *b, const char *nul_terminated);
-void pg_put_char(pg_strbuf *b, char c);
+/* Makes room for n more bytes and a NUL; where they go, or NULL when out of memory. */
+char *pg_strbuf_grow(pg_strbuf *b, size_t n);
+
+/* Texts are put together of very short pieces: the common case stands here, so that it costs no
+ * call. */
+static inline char *pg_strbuf_room(pg_strbuf *b, size_t n)
+{
+    return !b->is_oom && n < b->cap - b->len ? b->ptr + b->len : pg_strbuf_grow(b, n);
+}
+static inline void pg_put_str(pg_strbuf *b, pg_str s)
+{
+    char *at = pg_strbuf_room(b, s.len);
+    if (at != NULL) {
+        if (s.len != 0) {
+            memcpy(at, s.ptr, s.len);
+        }
+        at[s.len] = '\0';
+        b->len += s.len;
+    }
+}
+static inline void pg_put(pg_strbuf *b, const char *nul_terminated)
+{
+    pg_put_str(b, (pg_str){nul_terminated, nul_terminated == NULL ? 0 : strlen(nul_terminated)});
+}
+static inline void pg_put_char(pg_strbuf *b, char c)
+{
+    char *at = pg_strbuf_room(b, 1);
+    if (at != NULL) {
+        at[0] = c;
+        at[1] = '\0';
+        b->len++;
+    }
+}
 void pg_put_repeat(pg_strbuf *b, char c, size_t n);
 void pg_put_u64(pg_strbuf *b, uint64_t x);
 void pg_put_i64(pg_strbuf *b, int64_t x);
