@@ -20,7 +20,9 @@ typedef struct side { /* A or B; row stands for m or n */
     uint32_t per;        /* elements of a word */
     uint32_t row, k;     /* dimensions of the tile */
     uint32_t n_row, n_k; /* extents */
-    uint32_t *reg;       /* [row * n_k + k]: register + 1 of lane 0, warp 0 */
+    uint32_t *place[2];  /* by row, by k: number + 1 among those that lane 0, warp 0 has */
+    uint32_t n_place;    /* along k */
+    uint32_t *reg;       /* [number of row * n_place + number of k]: register + 1 there */
 } side;
 
 typedef struct dot {
@@ -31,14 +33,33 @@ typedef struct dot {
     uint32_t *word;
 } dot;
 
+/* Numbers the coordinates along d that registers have; how many there are. */
+static uint32_t number_places(const side *s, uint32_t d, uint32_t *place)
+{
+    uint32_t n = 0;
+    for (uint32_t r = 0; r < s->l->n_regs; r++) {
+        uint32_t *at = &place[pg_lw_coord(s->l, r)[d]];
+        *at = *at == 0 ? ++n : *at;
+    }
+    return n;
+}
+
 static bool index_regs(pg_lw *c, side *s)
 {
     s->n_row = s->l->l.dims[s->row];
     s->n_k = s->l->l.dims[s->k];
-    s->reg = PG_NEWS(&c->scratch, uint32_t, (size_t)s->n_row * s->n_k);
+    s->place[0] = PG_NEWS(&c->scratch, uint32_t, s->n_row);
+    s->place[1] = PG_NEWS(&c->scratch, uint32_t, s->n_k);
+    if (s->place[0] == NULL || s->place[1] == NULL) {
+        return false;
+    }
+    const uint32_t n_rows = number_places(s, s->row, s->place[0]);
+    s->n_place = number_places(s, s->k, s->place[1]);
+    s->reg = PG_NEWS(&c->scratch, uint32_t, (size_t)n_rows * s->n_place);
     for (uint32_t r = 0; s->reg != NULL && r < s->l->n_regs; r++) {
         const uint32_t *at = pg_lw_coord(s->l, r);
-        uint32_t *to = &s->reg[(size_t)at[s->row] * s->n_k + at[s->k]];
+        const uint32_t row = s->place[0][at[s->row]] - 1, k = s->place[1][at[s->k]] - 1;
+        uint32_t *to = &s->reg[(size_t)row * s->n_place + k];
         *to = *to == 0 ? r + 1 : *to;
     }
     return s->reg != NULL;
@@ -47,7 +68,9 @@ static bool index_regs(pg_lw *c, side *s)
 /* Register + 1 of an element at lane 0, warp 0; 0: not there. */
 static uint32_t reg_at(const side *s, uint32_t row, uint32_t k)
 {
-    return row < s->n_row && k < s->n_k ? s->reg[(size_t)row * s->n_k + k] : 0;
+    const uint32_t m = row < s->n_row ? s->place[0][row] : 0;
+    const uint32_t n = k < s->n_k ? s->place[1][k] : 0;
+    return m != 0 && n != 0 ? s->reg[(size_t)(m - 1) * s->n_place + n - 1] : 0;
 }
 
 static bool open_side(pg_lw *c, const pg_inst *i, uint32_t index, bool is_k_first, side *s)

@@ -413,6 +413,28 @@ void pg_lw_refuse(pg_lw *c, const pg_inst *i, const char *why)
 
 /* ---- layouts -------------------------------------------------------------------------------- */
 
+/* Coordinates of the registers. Without outer digits, those of a register's bits, combined. */
+static void place_registers(pg_lw_layout *l)
+{
+    const uint32_t rank = l->l.rank;
+    for (uint32_t r = 0; r < l->n_regs; r++) {
+        uint32_t *own = pg_lw_coord(l, r);
+        const uint32_t rest = r & (r - 1);
+        if (rest != 0 && l->l.n_outer == 0) {
+            const uint32_t *a = pg_lw_coord(l, rest), *b = pg_lw_coord(l, r ^ rest);
+            for (uint32_t d = 0; d < rank; d++) {
+                own[d] = a[d] ^ b[d];
+            }
+            continue;
+        }
+        uint32_t index[PG_LIN_DIM_COUNT] = {0};
+        uint32_t at[PG_MAX_RANK];
+        index[PG_LIN_REG] = r;
+        pg_layout_at(&l->l, index, at);
+        memcpy(own, at, rank * sizeof *own);
+    }
+}
+
 static pg_lw_layout *new_layout(pg_lw *c, pg_type tile, pg_layout_error *error)
 {
     pg_lw_layout *l = PG_NEW(&c->scratch, pg_lw_layout);
@@ -429,15 +451,7 @@ static pg_lw_layout *new_layout(pg_lw *c, pg_type tile, pg_layout_error *error)
     if (l->coord == NULL) {
         return NULL;
     }
-    for (uint32_t r = 0; r < l->n_regs; r++) {
-        uint32_t index[PG_LIN_DIM_COUNT] = {0};
-        uint32_t at[PG_MAX_RANK];
-        index[PG_LIN_REG] = r;
-        pg_layout_at(&l->l, index, at);
-        for (uint32_t d = 0; d < l->l.rank; d++) {
-            pg_lw_coord(l, r)[d] = at[d];
-        }
-    }
+    place_registers(l);
     uint32_t n_lanes = 1u << l->l.n_bits[PG_LIN_LANE];
     uint32_t lanes = pg_layout_free_bits(&l->l, PG_LIN_LANE) | (31u & ~(n_lanes - 1));
     uint32_t n_warps = 1u << l->l.n_bits[PG_LIN_WARP];

@@ -1,8 +1,9 @@
 /* ptx.c: the object model: modules, functions, the builder's cursor.
  *
  * I1  Statements, operands, registers and labels are only appended; a mark is four counts.
- * I2  While building, registers are numbered in order of creation and `decl` holds their class;
- *     pg_ptx_builder_finish groups them by class, so that each declaration covers a run. */
+ * I2  While building, registers are numbered in order of creation, `decl` holds their class and
+ *     they have no names; pg_ptx_builder_finish groups them by class, so that each declaration
+ *     covers a run, and names them. */
 #include "emit/ptx.h"
 
 #include <string.h>
@@ -139,26 +140,6 @@ static uint32_t class_of(pg_ptx_type type)
     return bits <= 16 ? 1 : bits == 32 ? 3 : bits == 64 ? 5 : 7;
 }
 
-static pg_str numbered(pg_arena *arena, const char *prefix, uint32_t number)
-{
-    char digits[10];
-    size_t n_prefix = strlen(prefix);
-    size_t n = 0;
-    do {
-        digits[n++] = (char)('0' + number % 10);
-        number /= 10;
-    } while (number != 0);
-    char *text = pg_arena_get(arena, 1, n_prefix + n + 1);
-    if (text == NULL) {
-        return (pg_str){0};
-    }
-    memcpy(text, prefix, n_prefix);
-    for (size_t i = 0; i < n; i++) {
-        text[n_prefix + i] = digits[n - 1 - i];
-    }
-    return (pg_str){text, n_prefix + n};
-}
-
 pg_ptx_opnd pg_ptx_reg_new(pg_ptx_builder *b, pg_ptx_type type)
 {
     if (b->is_failed || type == PG_PTX_T_NONE || type >= PG_PTX_T_COUNT) {
@@ -167,8 +148,7 @@ pg_ptx_opnd pg_ptx_reg_new(pg_ptx_builder *b, pg_ptx_type type)
     uint32_t cls = class_of(type);
     uint32_t counter = reg_classes[cls].type;
     pg_ptx_reg r = {.type = (uint8_t)(counter == PG_PTX_BF16 ? PG_PTX_B16 : counter), .decl = cls};
-    r.name = numbered(b->m->arena, reg_classes[cls].prefix, b->n_by_class[counter]);
-    if (r.name.ptr == NULL || !pg_vec_push(b->m->arena, &b->f->regs, r)) {
+    if (!pg_vec_push(b->m->arena, &b->f->regs, r)) {
         b->is_failed = true;
         return (pg_ptx_opnd){0};
     }
@@ -398,6 +378,33 @@ static void renumber(pg_ptx_func *f, const uint32_t *new_id)
     }
 }
 
+static uint32_t n_digits_of(uint32_t number)
+{
+    uint32_t n = 1;
+    for (; number >= 10; number /= 10) {
+        n++;
+    }
+    return n;
+}
+
+/* Names of `n` registers of a class, from number 0 on: "%r0", "%r1". */
+static bool name_registers(pg_arena *arena, const char *prefix, pg_ptx_reg *at, uint32_t n)
+{
+    const size_t n_prefix = strlen(prefix);
+    char *text = pg_arena_get(arena, n_prefix + n_digits_of(n - 1), n);
+    for (uint32_t i = 0; text != NULL && i < n; i++) {
+        const size_t len = n_prefix + n_digits_of(i);
+        memcpy(text, prefix, n_prefix);
+        uint32_t rest = i;
+        for (size_t digit = len; digit-- > n_prefix; rest /= 10) {
+            text[digit] = (char)('0' + rest % 10);
+        }
+        at[i].name = (pg_str){text, len};
+        text += len;
+    }
+    return text != NULL;
+}
+
 static bool declare_registers(pg_ptx_builder *b)
 {
     pg_ptx_func *f = b->f;
@@ -423,7 +430,8 @@ static bool declare_registers(pg_ptx_builder *b)
                             .base = pg_str_of(reg_classes[cls].prefix),
                             .count = n - first,
                             .first_reg = first};
-        if (!pg_vec_push(b->m->arena, &f->regdecls, d)) {
+        if (!name_registers(b->m->arena, reg_classes[cls].prefix, &regs[first], n - first) ||
+            !pg_vec_push(b->m->arena, &f->regdecls, d)) {
             return false;
         }
     }

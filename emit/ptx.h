@@ -272,9 +272,10 @@ uint32_t pg_ptx_param_new(pg_ptx_module *m, pg_ptx_func *f, pg_str name, pg_ptx_
 uint32_t pg_ptx_var_new(pg_ptx_module *m, pg_ptx_space space, pg_str name, pg_ptx_type type,
                         uint64_t n_elems, uint32_t align, uint8_t linkage);
 void pg_ptx_builder_init(pg_ptx_builder *b, pg_ptx_module *m, pg_ptx_func *f, pg_diags *diags);
-/* New register; its name tells the type (%p %h %hb %r %rd %f %fd) and number in order of creation.
- * Declarations are made by pg_ptx_builder_finish: one line per class at the head of the body. It
- * also numbers the registers anew: operands that were made before are of no use after it. */
+/* New register. pg_ptx_builder_finish gives it a name, which tells the type (%p %h %hb %r %rd %f
+ * %fd) and number in order of creation, and makes the declarations: one line per class at the head
+ * of the body. It also numbers the registers anew: operands that were made before are of no use
+ * after it. */
 pg_ptx_opnd pg_ptx_reg_new(pg_ptx_builder *b, pg_ptx_type type);
 uint32_t pg_ptx_label_new(pg_ptx_builder *b,
                           const char *hint); /* "$L_<kernel>_<hint>_<n>", no hint: NULL */
