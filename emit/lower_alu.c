@@ -112,6 +112,7 @@ static void lower_elementwise(pg_lw *c, const pg_inst *i)
     pg_el *out = pg_lw_result(c, i, 0, n);
     const pg_el *in[3] = {NULL};
     uint32_t step[3] = {0};
+    uint32_t same = pg_is_pow2(n) ? UINT32_MAX : 0;
     for (uint32_t k = 0; k < i->n_in && k < 3; k++) {
         const pg_lv *lv = pg_lw_in(c, i, k);
         if (lv->kind != PG_LV_TILE || (lv->n != 1 && lv->n != n)) {
@@ -120,12 +121,16 @@ static void lower_elementwise(pg_lw *c, const pg_inst *i)
         }
         in[k] = lv->el;
         step[k] = lv->n == 1 ? 0 : 1;
+        same &= lv->n == 1 ? UINT32_MAX : lv->same;
     }
     if (out == NULL) {
         return;
     }
     uint32_t bytes = bytes_of_slots(c, i);
     for (uint32_t r = 0; r < n; r++) {
+        if ((r & same) != 0) {
+            continue;
+        }
         pg_el x[3] = {{0}};
         for (uint32_t k = 0; k < i->n_in && k < 3; k++) {
             x[k] = in[k][(size_t)r * step[k]];
@@ -134,6 +139,7 @@ static void lower_elementwise(pg_lw *c, const pg_inst *i)
         }
         out[r] = one_element(c, i, e, res, x);
     }
+    pg_lw_set_same(c, i, same);
 }
 
 #define ELEMENTWISE(id)          \
@@ -191,8 +197,9 @@ static void fill(pg_lw *c, const pg_inst *i)
     uint32_t n = pg_lw_count(c, i, pg_val_type(c->k, i->out[0]));
     pg_el x = pg_lw_scalar(c, i, 0);
     pg_el *out = pg_lw_result(c, i, 0, n);
-    for (uint32_t r = 0; out != NULL && r < n; r++) {
-        out[r] = x;
+    if (out != NULL && n != 0) {
+        out[0] = x;
+        pg_lw_set_same(c, i, UINT32_MAX);
     }
 }
 
@@ -218,8 +225,11 @@ LOWER(IOTA)
     }
     pg_lw_coords(c, l, d, out);
     for (uint32_t r = 0; e != PG_I32 && r < l->n_regs; r++) {
-        out[r] = pg_lw_cast(c, PG_I32, e, true, out[r]);
+        if ((r & l->same[d]) == 0) {
+            out[r] = pg_lw_cast(c, PG_I32, e, true, out[r]);
+        }
     }
+    pg_lw_set_same(c, i, l->same[d]);
 }
 
 LOWER(ADDPTR)
@@ -235,11 +245,18 @@ LOWER(ADDPTR)
     if (out == NULL || base->n == 0 || off->n == 0) {
         return;
     }
+    const uint32_t same = !pg_is_pow2(n) ? 0
+                                         : (base->n == 1 ? UINT32_MAX : base->same) &
+                                               (off->n == 1 ? UINT32_MAX : off->same);
     for (uint32_t r = 0; r < n; r++) {
+        if ((r & same) != 0) {
+            continue;
+        }
         pg_el by = pg_lw_sext64(c, e, off->el[off->n == 1 ? 0 : r]);
         by = pg_lw_imul(c, PG_I64, by, pg_el_imm(size), false);
         out[r] = pg_lw_iadd(c, PG_I64, base->el[base->n == 1 ? 0 : r], by, false);
     }
+    pg_lw_set_same(c, i, same);
 }
 
 static void grid_register(pg_lw *c, const pg_inst *i, pg_ptx_sreg id, int64_t lo)

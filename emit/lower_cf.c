@@ -21,6 +21,7 @@ typedef struct carried {
     bool is_tile; /* else handed through: tokens */
     bool is_compact;
     uint32_t free_reg; /* register bits that are replicas: carried once */
+    uint32_t same;     /* of the tile in the body: pg_lv.same */
     const pg_el *init;
     pg_el *el; /* in the body */
     uint32_t n_groups;
@@ -184,7 +185,7 @@ static void bind_results(pg_lw *c, const loop *l)
     for (uint32_t j = 0; j < l->n; j++) {
         const carried *v = &l->vals[j];
         if (v->is_tile) {
-            pg_lv lv = {.kind = PG_LV_TILE, .n = v->n, .el = v->el};
+            pg_lv lv = {.kind = PG_LV_TILE, .n = v->n, .el = v->el, .same = v->same};
             c->vals[l->inst->out[j].id] = lv;
         } else {
             c->vals[l->inst->out[j].id] = *pg_lw_in(c, l->inst, pg_loop_in(l->inst) + j);
@@ -235,7 +236,8 @@ static void start_values(pg_lw *c, loop *l)
         }
         start_carried(c, v, l->plan->align[j]);
         l->n_moves += v->n;
-        bind_arg(c, l, j, (pg_lv){.kind = PG_LV_TILE, .n = v->n, .el = v->el});
+        v->same = v->is_compact ? init->same : v->free_reg;
+        bind_arg(c, l, j, (pg_lv){.kind = PG_LV_TILE, .n = v->n, .el = v->el, .same = v->same});
     }
 }
 

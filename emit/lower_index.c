@@ -185,6 +185,10 @@ void pg_lw_coords(pg_lw *c, const pg_lw_layout *l, uint32_t d, pg_el *out)
         return;
     }
     for (uint32_t r = 0; r < l->n_regs; r++) {
+        if ((r & l->same[d]) != 0) {
+            out[r] = out[r & ~l->same[d]];
+            continue;
+        }
         uint32_t own = pg_lw_coord(l, r)[d];
         out[r] = (own & mask) == 0 || base.reg == 0
                      ? pg_lw_iadd(c, PG_I32, base, pg_el_imm(own), true)

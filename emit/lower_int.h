@@ -6,6 +6,8 @@
  *
  * I1  i8 and i16 stand sign-extended in 32-bit registers; i1 is a predicate.
  * I2  only i32, i64 and pointers have a register and an immediate at once.
+ *     What tiles of rows and columns have in few different elements is computed once for each:
+ *     pg_lv.same.
  * I3  facts hold for a register's value, not for the element's.
  * I4  pure instructions are numbered: the same opcode and operands in the dominating scope give the
  *     same register. Registers that loops change are written only where no number can see it: at
@@ -64,6 +66,7 @@ typedef struct pg_lv { /* what a value became */
     bool is_bytes; /* SMEM: `slot` counts bytes (lower_cursor.c) */
     uint32_t n;
     pg_el *el;      /* TILE; TOKEN: accumulators */
+    uint32_t same;  /* TILE: bits of r that el[r] is known not to depend on: el[r & ~same] */
     uint32_t *word; /* TILE: ids of 32-bit registers with `per` elements each, instead of el;
                        pg_lw_lv takes them apart */
     uint32_t per;
@@ -77,6 +80,7 @@ typedef struct pg_lw_layout { /* a tile's layout, with what is asked often */
     uint32_t n_regs, n_warps;
     uint32_t *coord;      /* of register r at lane 0, warp 0: coord[r * rank + d] */
     uint32_t free_reg;    /* register bits that are replicas */
+    uint32_t same[PG_MAX_RANK]; /* register bits that do not change the coordinate along d */
     uint32_t free_thread; /* bits of the thread's index in the partition that are replicas */
 } pg_lw_layout;
 static inline uint32_t *pg_lw_coord(const pg_lw_layout *l, uint32_t reg)
@@ -216,6 +220,8 @@ pg_lv *pg_lw_in(pg_lw *c, const pg_inst *i, uint32_t n);
 pg_el pg_lw_scalar(pg_lw *c, const pg_inst *i, uint32_t n); /* operand n, one element */
 /* Room for result n of the instruction as a tile of `count` elements; NULL: out of memory. */
 pg_el *pg_lw_result(pg_lw *c, const pg_inst *i, uint32_t n, uint32_t count);
+/* Says so of result 0, and fills in the elements that differ in such bits alone. */
+void pg_lw_set_same(pg_lw *c, const pg_inst *i, uint32_t same);
 /* Elements of a value of this type held by each thread; 0 and a diagnostic without a layout. */
 uint32_t pg_lw_count(pg_lw *c, const pg_inst *i, pg_type t);
 const pg_lw_layout *pg_lw_layout_of(pg_lw *c, const pg_inst *i, pg_type tile);

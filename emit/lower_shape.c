@@ -91,18 +91,41 @@ static bool find_registers(pg_lw *c, const mapping *m, const pg_lw_layout *res,
             return false;
         }
     }
-    bool is_linear = m->res->n_outer == 0 && m->in->n_outer == 0;
     for (uint32_t r = 0; r < res->n_regs; r++) {
         uint32_t want[PG_MAX_RANK] = {0};
         map_coord(m, pg_lw_coord(res, r), want);
         const uint32_t *s = pg_map_get(&held, pack(m->in, want));
-        bool must_try = !is_linear || r == 0;
-        if (s == NULL || (must_try && !agrees_everywhere(m, r, *s, c->n_warps))) {
+        if (s == NULL || !agrees_everywhere(m, r, *s, c->n_warps)) {
             return false;
         }
         reg[r] = *s;
     }
     return true;
+}
+
+/* The same of linear layouts: a register comes from those that its bits come from, combined.
+ */
+static bool find_linear(pg_lw *c, const mapping *m, const pg_lw_layout *res, const pg_lw_layout *in,
+                        uint32_t *reg)
+{
+    for (uint32_t r = 0; r < res->n_regs; r++) {
+        const uint32_t rest = r & (r - 1);
+        if (rest != 0) {
+            reg[r] = reg[rest] ^ reg[r ^ rest];
+            continue;
+        }
+        uint32_t want[PG_MAX_RANK] = {0}, s = 0;
+        map_coord(m, pg_lw_coord(res, r), want);
+        const uint64_t key = pack(m->in, want);
+        while (s < in->n_regs && pack(m->in, pg_lw_coord(in, s)) != key) {
+            s++;
+        }
+        if (s == in->n_regs) {
+            return false;
+        }
+        reg[r] = s;
+    }
+    return agrees_everywhere(m, 0, 0, c->n_warps);
 }
 
 static void lower_shape(pg_lw *c, const pg_inst *i)
@@ -125,13 +148,19 @@ static void lower_shape(pg_lw *c, const pg_inst *i)
     if (reg == NULL) {
         return;
     }
-    if (lv->n != in->n_regs || !find_registers(c, &m, res, in, reg)) {
+    const bool is_linear = m.res->n_outer == 0 && m.in->n_outer == 0;
+    const bool is_found = is_linear ? find_linear(c, &m, res, in, reg)
+                                    : find_registers(c, &m, res, in, reg);
+    if (lv->n != in->n_regs || !is_found) {
         pg_lw_refuse(c, i, "layouts between which data moves");
         return;
     }
+    uint32_t same = 0;
     for (uint32_t r = 0; r < res->n_regs; r++) {
         out[r] = lv->el[reg[r]];
+        same |= is_linear && pg_is_pow2(r) && (reg[r] & ~lv->same) == 0 ? r : 0;
     }
+    c->vals[i->out[0].id].same = same;
 }
 
 LOWER(BROADCAST)

@@ -346,7 +346,7 @@ static void make_const(pg_lw *c, pg_val v, pg_lv *lv)
     for (uint32_t r = 0; r < n; r++) {
         el[r] = pg_el_imm((int64_t)value->bits);
     }
-    *lv = (pg_lv){.kind = PG_LV_TILE, .n = n, .el = el};
+    *lv = (pg_lv){.kind = PG_LV_TILE, .n = n, .el = el, .same = UINT32_MAX};
 }
 
 /* Elements of words, where they are used: only there do their registers live. */
@@ -397,6 +397,15 @@ pg_el *pg_lw_result(pg_lw *c, const pg_inst *i, uint32_t n, uint32_t count)
     }
     c->vals[i->out[n].id] = (pg_lv){.kind = PG_LV_TILE, .n = count, .el = el};
     return el;
+}
+
+void pg_lw_set_same(pg_lw *c, const pg_inst *i, uint32_t same)
+{
+    pg_lv *lv = &c->vals[i->out[0].id];
+    lv->same = same;
+    for (uint32_t r = 0; same != 0 && r < lv->n; r++) {
+        lv->el[r] = lv->el[r & ~same];
+    }
 }
 
 void pg_lw_refuse(pg_lw *c, const pg_inst *i, const char *why)
@@ -461,6 +470,11 @@ static pg_lw_layout *new_layout(pg_lw *c, pg_type tile, pg_layout_error *error)
         warps |= all & ~(n_warps - 1);
     }
     l->free_reg = pg_layout_free_bits(&l->l, PG_LIN_REG);
+    for (uint32_t d = 0; d < l->l.rank && pg_is_pow2(l->n_regs); d++) {
+        for (uint32_t bit = 1; bit < l->n_regs; bit *= 2) {
+            l->same[d] |= l->l.n_outer == 0 && pg_lw_coord(l, bit)[d] == 0 ? bit : 0;
+        }
+    }
     l->free_thread = (lanes & 31u) | (warps & all) << 5;
     return l;
 }
