@@ -83,15 +83,14 @@ static const pg_el *stretch(pg_lw *c, const pg_inst *i, uint32_t index, uint32_t
 
 LOWER(ASYNC_GET)
 {
-    copy p = {.l = pg_lw_layout_of(c, i, pg_val_type(c->k, i->in[0]))};
     const pg_lv *buf = pg_lw_in(c, i, 1);
-    pg_smem_map m;
-    if (buf->obj == NULL || !pg_lw_smem_map(c, i->in[1], p.l, &m)) {
+    const pg_smem_way *way = pg_lw_smem_way(c, i, i->in[0]);
+    if (buf->obj == NULL || way == NULL) {
         pg_lw_refuse(c, i, "these layouts");
         return;
     }
-    p.n = p.l->n_regs;
-    p.size = m.size;
+    pg_smem_aim aim = {.m = &way->m, .buf = buf};
+    copy p = {.l = way->l, .n = way->l->n_regs, .size = way->m.size};
     p.from = stretch(c, i, 0, p.n);
     p.mask = i->n_in > 2 ? stretch(c, i, 2, p.n) : NULL;
     p.to = PG_NEWS(&c->scratch, pg_el, p.n);
@@ -99,7 +98,7 @@ LOWER(ASYNC_GET)
         return;
     }
     for (uint32_t r = 0; r < p.n; r++) {
-        p.to[r] = pg_lw_smem_at(c, &m, buf, pg_lw_smem_offset(&m, pg_lw_coord(p.l, r)));
+        p.to[r] = pg_lw_smem_at(c, &aim, way->m.own[r]);
     }
     pg_el guard = pg_lw_replica_guard(c, p.l);
     for (uint32_t r = 0; r < p.n && !pg_lw_failed(c);) {

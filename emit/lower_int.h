@@ -133,7 +133,7 @@ typedef struct pg_lw {
     uint32_t n_vn_heads;
     pg_move_room moves;
     pg_map ways; /* lower_smem.c: (tile, buffer, warps, operation) -> index */
-    PG_VEC(const struct pg_smem_way *) way_at;
+    PG_VEC(const struct pg_smem_way *) way_at; /* NULL: there is none */
     pg_map layouts; /* (type, warps) -> index */
     PG_VEC(pg_lw_layout *) layout_at;
     pg_loop_plan **loops;  /* by instruction id */
@@ -315,27 +315,45 @@ void pg_lw_prepare_mma(pg_lw *c, const pg_inst *i);
  * -------------------------------------------------------------------------------------- */
 void pg_lw_prepare_buf(pg_lw *c, const pg_inst *i);
 
-/* Where what a thread's number selects lies in a slot of a buffer. The parts that depend on the
- * thread alone are the same instructions at each use, so that what pg_lw_prepare_buf has made
- * outside of loops serves inside. */
+/* Where a tile's elements lie in a slot of a buffer: what a thread's number selects, and what its
+ * registers add to that. The parts that depend on the thread alone are the same instructions at
+ * each use, so that what pg_lw_prepare_buf has made outside of loops serves inside. */
 typedef struct pg_smem_map {
     pg_layout buf;
     pg_layout_finder finder;
-    uint32_t size;  /* bytes of an element */
-    bool is_xor;    /* the memory is linear: offsets of bits combine by exclusive or */
-    uint32_t n;     /* bits of the thread's number */
+    uint32_t size; /* bytes of an element */
+    bool is_xor;   /* the memory is linear: offsets of bits combine by exclusive or */
+    uint32_t n;    /* bits of the thread's number */
     uint32_t v[32]; /* bytes that each adds, or XORs */
-    bool has_sum;   /* sum and mask: pg_lw_thread_sum of v, where the map is in use */
-    pg_el sum;
-    uint32_t mask;
+    uint32_t *own;  /* bytes that each register does */
 } pg_smem_map;
-/* For a tile's elements; false: the layouts do not fit together. */
-bool pg_lw_smem_map(pg_lw *c, pg_val buf, const pg_lw_layout *tile, pg_smem_map *out);
+
+/* How the elements of a tile move to or from a buffer. It follows from types. */
+typedef struct pg_smem_way {
+    const pg_lw_layout *l;
+    pg_smem_map m; /* of matrices: of the addresses that the lanes give */
+    pg_bank_move move;
+} pg_smem_way;
+/* For buf.load, buf.store, async.get; NULL: the layouts do not fit together, or out of memory. */
+const pg_smem_way *pg_lw_smem_way(pg_lw *c, const pg_inst *i, pg_val tile);
 /* Byte offset in a slot of the element at a coordinate. */
 uint32_t pg_lw_smem_offset(const pg_smem_map *m, const uint32_t *at);
-/* Address of what the thread selects, moved by the offset `own`; buf NULL: only the part that
- * does not depend on the slot. */
-pg_el pg_lw_smem_at(pg_lw *c, pg_smem_map *m, const pg_lv *buf_or_null, uint32_t own);
+
+enum { PG_SMEM_PARTS = 8 };
+typedef struct pg_smem_aim { /* addresses of one operation: what its elements have in common */
+    const pg_smem_map *m;
+    const pg_lv *buf; /* NULL: only the part that does not depend on the slot */
+    bool has_sum;     /* sum and mask: pg_lw_thread_sum of the map's v */
+    pg_el sum;
+    uint32_t mask;
+    uint32_t n_parts; /* addresses made so far, by the bits of `own` that meet the thread's */
+    struct {
+        uint32_t meet;
+        pg_el at;
+    } part[PG_SMEM_PARTS];
+} pg_smem_aim;
+/* Address of what the thread selects, moved by the offset `own`. */
+pg_el pg_lw_smem_at(pg_lw *c, pg_smem_aim *a, uint32_t own);
 /* Bytes from the buffer's first slot to the view's. */
 pg_el pg_lw_slot_skip(pg_lw *c, const pg_lv *buf);
 /* ---- lower_cursor.c: numbers of slots that are held in bytes
@@ -348,8 +366,9 @@ pg_el pg_lw_in_bytes(pg_lw *c, pg_val v, pg_el x, uint32_t bytes);
  * -------------------------------------------------------------------------------------- */
 /* ldmatrix and stmatrix: emits buf.load or buf.store `i` by the move found for it; with is_dry only
  * what does not depend on the slot, for the place outside of loops. */
-void pg_lw_matrix(pg_lw *c, const pg_inst *i, const pg_lw_layout *l, pg_smem_map m,
-                  const pg_bank_move *move, bool is_dry);
+void pg_lw_matrix(pg_lw *c, const pg_inst *i, const pg_smem_way *way, bool is_dry);
+/* Makes the way's map that of the addresses which the lanes give. */
+void pg_lw_matrix_map(pg_smem_way *way);
 /* Register of number j, if those of an access count fastest. */
 uint32_t pg_lw_access_reg(const pg_bank_access *a, uint32_t n_bits, uint32_t j);
 /* ---- lower_shuffle.c: a copy within a warp

@@ -9,7 +9,6 @@
 typedef struct plan {
     const pg_lw_layout *l;
     const pg_bank_move *move;
-    pg_smem_map m;        /* of the addresses that the lanes give */
     uint32_t per, n_bits; /* elements of a word; register bits */
     uint32_t n_matrix;    /* of one instruction */
     bool is_plain;        /* a word is `per` registers that follow each other */
@@ -23,21 +22,22 @@ static void coord_of(const pg_lw_layout *l, pg_lin_dim d, uint32_t bit, uint32_t
 }
 
 /* What each bit of the thread's number adds to the address that it gives: rows, then matrices. */
-static void aim(plan *p)
+void pg_lw_matrix_map(pg_smem_way *way)
 {
-    const bool is_trans = p->move->kind == PG_MOVE_MATRIX_TRANS;
+    const pg_bank_move *move = &way->move;
+    const bool is_trans = move->kind == PG_MOVE_MATRIX_TRANS;
     for (uint32_t b = 0; b < 5; b++) {
         uint32_t at[PG_MAX_RANK] = {0};
         if (b < 3 && !is_trans) {
-            coord_of(p->l, PG_LIN_LANE, b + 2, at);
+            coord_of(way->l, PG_LIN_LANE, b + 2, at);
         } else if (b < 3 && b > 0) {
-            coord_of(p->l, PG_LIN_LANE, b - 1, at);
+            coord_of(way->l, PG_LIN_LANE, b - 1, at);
         } else if (b == 0) {
-            coord_of(p->l, PG_LIN_REG, p->move->access.reg_bits[0], at);
-        } else if (b - 3 < p->move->n_matrices_log2) {
-            coord_of(p->l, PG_LIN_REG, p->move->matrix_bits[b - 3], at);
+            coord_of(way->l, PG_LIN_REG, move->access.reg_bits[0], at);
+        } else if (b - 3 < move->n_matrices_log2) {
+            coord_of(way->l, PG_LIN_REG, move->matrix_bits[b - 3], at);
         }
-        p->m.v[b] = pg_lw_smem_offset(&p->m, at);
+        way->m.v[b] = pg_lw_smem_offset(&way->m, at);
     }
 }
 
@@ -152,14 +152,14 @@ static void emit_one(pg_lw *c, const plan *p, bool is_store, uint32_t reg, pg_el
     pg_lw_emit(c, opcode_of(p, is_store), 2, ops);
 }
 
-void pg_lw_matrix(pg_lw *c, const pg_inst *i, const pg_lw_layout *l, pg_smem_map m,
-                  const pg_bank_move *move, bool is_dry)
+void pg_lw_matrix(pg_lw *c, const pg_inst *i, const pg_smem_way *way, bool is_dry)
 {
+    const pg_lw_layout *l = way->l;
+    const pg_bank_move *move = &way->move;
     const bool is_store = i->op == PG_OP_BUF_STORE;
     const pg_lv *buf = is_dry ? NULL : pg_lw_in(c, i, 0);
     plan p = {.l = l,
               .move = move,
-              .m = m,
               .per = 1u << move->access.n_log2,
               .n_bits = pg_log2(l->n_regs),
               .n_matrix = 1u << move->n_matrices_log2,
@@ -170,14 +170,14 @@ void pg_lw_matrix(pg_lw *c, const pg_inst *i, const pg_lw_layout *l, pg_smem_map
     if (buf != NULL && buf->obj == NULL) {
         return;
     }
-    aim(&p);
+    pg_smem_aim aim = {.m = &way->m, .buf = buf};
     uint32_t *word = is_dry ? NULL : words_of(c, i, &p);
     const uint32_t inner = inner_bits(&p);
     for (uint32_t r = 0; r < l->n_regs && !pg_lw_failed(c); r++) {
         if ((r & inner) != 0) {
             continue;
         }
-        pg_el at = pg_lw_smem_at(c, &p.m, buf, pg_lw_smem_offset(&p.m, pg_lw_coord(l, r)));
+        pg_el at = pg_lw_smem_at(c, &aim, way->m.own[r]);
         if (word != NULL) {
             emit_one(c, &p, is_store, r, at, word);
         }

@@ -42,10 +42,25 @@ static bool is_disjoint(const pg_layout *l)
     return true;
 }
 
-bool pg_lw_smem_map(pg_lw *c, pg_val buf, const pg_lw_layout *tile, pg_smem_map *out)
+/* What the registers add. Without outer digits, what their bits add, combined. */
+static bool place_registers(pg_lw *c, const pg_lw_layout *tile, pg_smem_map *out)
+{
+    out->own = PG_NEWS(&c->scratch, uint32_t, tile->n_regs);
+    for (uint32_t r = 0; out->own != NULL && r < tile->n_regs; r++) {
+        const uint32_t rest = r & (r - 1);
+        if (rest == 0 || tile->l.n_outer != 0) {
+            out->own[r] = pg_lw_smem_offset(out, pg_lw_coord(tile, r));
+        } else {
+            const uint32_t a = out->own[rest], b = out->own[r ^ rest];
+            out->own[r] = out->is_xor ? a ^ b : a + b;
+        }
+    }
+    return out->own != NULL;
+}
+
+static bool make_map(pg_lw *c, pg_val buf, const pg_lw_layout *tile, pg_smem_map *out)
 {
     const pg_type_info *t = pg_val_info(c->k, buf);
-    *out = (pg_smem_map){0};
     pg_layout_error error = pg_layout_of_buf(c->types, pg_val_type(c->k, buf), &out->buf);
     if (tile == NULL || error != PG_LAYOUT_OK) {
         return false;
@@ -73,63 +88,77 @@ bool pg_lw_smem_map(pg_lw *c, pg_val buf, const pg_lw_layout *tile, pg_smem_map 
             return false;
         }
     }
-    return true;
+    return place_registers(c, tile, out);
 }
 
-pg_el pg_lw_smem_at(pg_lw *c, pg_smem_map *m, const pg_lv *buf, uint32_t own)
+/* What is the same for all elements whose `own` meets the thread's bits in `meet`. */
+static pg_el part_at(pg_lw *c, pg_smem_aim *a, uint32_t meet)
 {
-    if (!m->has_sum) {
-        m->sum = pg_lw_thread_sum(c, m->v, m->n, m->is_xor, &m->mask);
-        m->has_sum = true;
-    }
-    uint32_t mask = m->mask;
-    pg_el at = m->sum;
-    uint32_t both = m->is_xor ? own & mask : 0;
-    if (both != 0) { /* bits of both: XORed where they meet, added where not */
+    pg_el at = a->sum;
+    if (meet != 0) { /* bits of both: XORed where they meet, added where not */
         pg_fact f = pg_lw_fact(c, PG_I32, at);
-        uint32_t meet =
-            pg_lw_pure2(c, "xor.b32", PG_PTX_B32, pg_lw_use(c, PG_I32, at), pg_ptx_int(both));
-        uint32_t align = pg_ctz(both);
-        pg_lw_set_fact(c, meet, 0, (int64_t)mask, f.align < align ? f.align : align);
-        at = pg_el_reg(meet);
+        uint32_t x =
+            pg_lw_pure2(c, "xor.b32", PG_PTX_B32, pg_lw_use(c, PG_I32, at), pg_ptx_int(meet));
+        uint32_t align = pg_ctz(meet);
+        pg_lw_set_fact(c, x, 0, (int64_t)a->mask, f.align < align ? f.align : align);
+        at = pg_el_reg(x);
     }
     at = pg_lw_iadd(c, PG_I32, pg_el_reg(pg_lw_smem_base(c).id), at, true);
-    if (buf == NULL) {
-        return at;
+    return a->buf == NULL ? at : pg_lw_iadd(c, PG_I32, at, pg_lw_slot_skip(c, a->buf), true);
+}
+
+pg_el pg_lw_smem_at(pg_lw *c, pg_smem_aim *a, uint32_t own)
+{
+    if (!a->has_sum) {
+        a->sum = pg_lw_thread_sum(c, a->m->v, a->m->n, a->m->is_xor, &a->mask);
+        a->has_sum = true;
     }
-    at = pg_lw_iadd(c, PG_I32, at, pg_lw_slot_skip(c, buf), true);
-    return pg_lw_iadd(c, PG_I32, at, pg_el_imm((int64_t)buf->obj->offset + (own & ~both)), true);
+    const uint32_t meet = a->m->is_xor ? own & a->mask : 0;
+    uint32_t p = 0;
+    while (p < a->n_parts && p < PG_SMEM_PARTS && a->part[p].meet != meet) {
+        p++;
+    }
+    if (p == a->n_parts || p == PG_SMEM_PARTS) { /* the oldest goes */
+        p = a->n_parts++ % PG_SMEM_PARTS;
+        a->part[p].meet = meet;
+        a->part[p].at = part_at(c, a, meet);
+    }
+    if (a->buf == NULL) {
+        return a->part[p].at;
+    }
+    const int64_t offset = (int64_t)a->buf->obj->offset + (own & ~meet);
+    return pg_lw_iadd(c, PG_I32, a->part[p].at, pg_el_imm(offset), true);
 }
 
 /* ---- copies between registers and buffers
  * -------------------------------------------------------- */
 
-/* What moves the elements, and where they lie. */
-typedef struct pg_smem_way {
-    const pg_lw_layout *l;
-    pg_smem_map m;
-    pg_bank_move move;
-    bool is_found;
-} way;
-
-static void search_way(pg_lw *c, const pg_inst *i, pg_val tile, way *out)
+static bool search_way(pg_lw *c, const pg_inst *i, pg_val tile, pg_smem_way *out)
 {
     const pg_val buf = i->in[i->op == PG_OP_ASYNC_GET ? 1 : 0];
     out->l = pg_lw_layout_of(c, i, pg_val_type(c->k, tile));
-    if (!pg_lw_smem_map(c, buf, out->l, &out->m)) {
-        return;
-    }
     out->move = (pg_bank_move){.kind = PG_MOVE_PLAIN};
-    out->is_found =
-        i->op == PG_OP_ASYNC_GET ||
-        pg_bank_move_of_types(c->types, pg_val_type(c->k, tile), pg_val_type(c->k, buf), c->n_warps,
-                              i->op == PG_OP_BUF_STORE, c->target->sm, &out->move) == PG_LAYOUT_OK;
+    if (!make_map(c, buf, out->l, &out->m)) {
+        return false;
+    }
+    if (i->op == PG_OP_ASYNC_GET) {
+        return true;
+    }
+    if (pg_bank_move_of_types(c->types, pg_val_type(c->k, tile), pg_val_type(c->k, buf), c->n_warps,
+                              i->op == PG_OP_BUF_STORE, c->target->sm,
+                              &out->move) != PG_LAYOUT_OK) {
+        return false;
+    }
+    if (out->move.kind != PG_MOVE_PLAIN) {
+        pg_lw_matrix_map(out);
+    }
+    return true;
 }
 
 enum { TYPE_BITS = 24, WARP_BITS = 10 }; /* of a key; ids beyond are looked up anew */
 
-/* The way depends on types only, and kernels go the same ways again and again. */
-static bool find_way(pg_lw *c, const pg_inst *i, pg_val tile, way *out)
+/* Kernels go the same ways again and again. */
+const pg_smem_way *pg_lw_smem_way(pg_lw *c, const pg_inst *i, pg_val tile)
 {
     const uint64_t t = pg_val_type(c->k, tile).id;
     const uint64_t b = pg_val_type(c->k, i->in[i->op == PG_OP_ASYNC_GET ? 1 : 0]).id;
@@ -139,33 +168,30 @@ static bool find_way(pg_lw *c, const pg_inst *i, pg_val tile, way *out)
         t >> TYPE_BITS == 0 && b >> TYPE_BITS == 0 && c->n_warps >> WARP_BITS == 0;
     const uint32_t *known = is_known_kind ? pg_map_get(&c->ways, key) : NULL;
     if (known != NULL) {
-        *out = *c->way_at.at[*known];
-        return out->is_found;
+        return c->way_at.at[*known];
     }
-    *out = (way){.is_found = false};
-    search_way(c, i, tile, out);
-    way *kept =
-        is_known_kind && out->is_found ? pg_arena_copy(&c->scratch, out, sizeof *out) : NULL;
-    if (kept != NULL && pg_vec_push(&c->scratch, &c->way_at, kept)) {
+    pg_smem_way *way = PG_NEW(&c->scratch, pg_smem_way);
+    way = way != NULL && search_way(c, i, tile, way) ? way : NULL;
+    if (way != NULL && is_known_kind && pg_vec_push(&c->scratch, &c->way_at, way)) {
         (void)pg_map_put(&c->ways, key, c->way_at.n - 1); /* without it, it is searched again */
     }
-    return out->is_found;
+    return way;
 }
 
 void pg_lw_prepare_buf(pg_lw *c, const pg_inst *i)
 {
-    way w;
-    if (!find_way(c, i,
-                  i->op == PG_OP_BUF_LOAD ? i->out[0] : i->in[i->op == PG_OP_BUF_STORE ? 1 : 0],
-                  &w)) {
+    const pg_smem_way *w = pg_lw_smem_way(
+        c, i, i->op == PG_OP_BUF_LOAD ? i->out[0] : i->in[i->op == PG_OP_BUF_STORE ? 1 : 0]);
+    if (w == NULL) {
         return;
     }
-    if (w.move.kind != PG_MOVE_PLAIN) {
-        pg_lw_matrix(c, i, w.l, w.m, &w.move, true);
+    if (w->move.kind != PG_MOVE_PLAIN) {
+        pg_lw_matrix(c, i, w, true);
         return;
     }
-    for (uint32_t r = 0; r < w.l->n_regs && !pg_lw_failed(c); r++) {
-        pg_lw_smem_at(c, &w.m, NULL, pg_lw_smem_offset(&w.m, pg_lw_coord(w.l, r)));
+    pg_smem_aim aim = {.m = &w->m};
+    for (uint32_t r = 0; r < w->l->n_regs && !pg_lw_failed(c); r++) {
+        pg_lw_smem_at(c, &aim, w->m.own[r]);
     }
 }
 
@@ -185,7 +211,7 @@ uint32_t pg_lw_access_reg(const pg_bank_access *a, uint32_t n_bits, uint32_t j)
 }
 
 /* Registers in an order in which those of an access stand together. */
-static void transfer(pg_lw *c, const pg_inst *i, way *w, pg_elem elem, pg_el *val)
+static void transfer(pg_lw *c, const pg_inst *i, const pg_smem_way *w, pg_elem elem, pg_el *val)
 {
     const pg_lv *buf = pg_lw_in(c, i, 0);
     const pg_lw_layout *l = w->l;
@@ -205,9 +231,10 @@ static void transfer(pg_lw *c, const pg_inst *i, way *w, pg_elem elem, pg_el *va
                    .guard = is_store ? pg_lw_replica_guard(c, l) : pg_el_imm(1),
                    .val = part,
                    .free_reg = is_pow2 ? 0 : l->free_reg};
+    pg_smem_aim aim = {.m = &w->m, .buf = buf};
     for (uint32_t j = 0; j < l->n_regs; j++) {
         uint32_t r = is_pow2 ? pg_lw_access_reg(&w->move.access, n_bits, j) : j;
-        addr[j] = pg_lw_smem_at(c, &w->m, buf, pg_lw_smem_offset(&w->m, pg_lw_coord(l, r)));
+        addr[j] = pg_lw_smem_at(c, &aim, w->m.own[r]);
         part[j] = is_store ? val[r] : part[j];
         a.free_reg |= is_pow2 && pg_is_pow2(j) && (r & l->free_reg) != 0 ? j : 0;
     }
@@ -219,16 +246,15 @@ static void transfer(pg_lw *c, const pg_inst *i, way *w, pg_elem elem, pg_el *va
 
 LOWER(BUF_LOAD)
 {
-    way w;
     pg_elem elem = pg_lw_elem(pg_val_info(c->k, i->out[0]));
-    bool is_found = find_way(c, i, i->out[0], &w);
-    if (is_found && w.move.kind != PG_MOVE_PLAIN) {
-        pg_lw_matrix(c, i, w.l, w.m, &w.move, false);
+    const pg_smem_way *w = pg_lw_smem_way(c, i, i->out[0]);
+    if (w != NULL && w->move.kind != PG_MOVE_PLAIN) {
+        pg_lw_matrix(c, i, w, false);
         return;
     }
     pg_el *val = pg_lw_result(c, i, 0, pg_lw_count(c, i, pg_val_type(c->k, i->out[0])));
-    if (is_found) {
-        transfer(c, i, &w, elem, val);
+    if (w != NULL) {
+        transfer(c, i, w, elem, val);
     } else {
         pg_lw_refuse(c, i, "these layouts");
     }
@@ -236,16 +262,15 @@ LOWER(BUF_LOAD)
 
 LOWER(BUF_STORE)
 {
-    way w;
-    bool is_found = find_way(c, i, i->in[1], &w);
-    if (!is_found) {
+    const pg_smem_way *w = pg_lw_smem_way(c, i, i->in[1]);
+    if (w == NULL) {
         pg_lw_refuse(c, i, "these layouts");
-    } else if (w.move.kind != PG_MOVE_PLAIN) {
-        pg_lw_matrix(c, i, w.l, w.m, &w.move, false);
+    } else if (w->move.kind != PG_MOVE_PLAIN) {
+        pg_lw_matrix(c, i, w, false);
     } else {
         const pg_lv *lv = pg_lw_in(c, i, 1);
-        if (lv->n == w.l->n_regs) {
-            transfer(c, i, &w, pg_lw_elem(pg_val_info(c->k, i->in[1])), lv->el);
+        if (lv->n == w->l->n_regs) {
+            transfer(c, i, w, pg_lw_elem(pg_val_info(c->k, i->in[1])), lv->el);
         }
     }
 }
