@@ -5,7 +5,7 @@
  * compactly: one register for each base register of the initial tile, the immediates stay; that
  * holds if the yielded tile has the same pattern. It is tried first; where the yield differs, the
  * body is forgotten and emitted again with one register per element. The same goes for alignment,
- * which the first try takes from the initial value. */
+ * which the first try takes from the initial value and the loop's IR (lower_align.c). */
 #include <string.h>
 
 #include "emit/lower_int.h"
@@ -170,11 +170,13 @@ static pg_loop_plan *plan_of(pg_lw *c, const pg_inst *i, uint32_t n)
         if (p != NULL) {
             p->is_expanded = PG_NEWS(&c->scratch, bool, n + 1);
             p->align = PG_NEWS(&c->scratch, uint8_t, n + 1);
+            p->guess = PG_NEWS(&c->scratch, uint8_t, n + 1);
         }
-        if (p == NULL || p->is_expanded == NULL || p->align == NULL) {
+        if (p == NULL || p->is_expanded == NULL || p->align == NULL || p->guess == NULL) {
             return NULL;
         }
         memset(p->align, 63, n + 1);
+        pg_lw_guess_align(c, i, n, p->guess);
         *at = p;
     }
     return *at;
@@ -232,7 +234,8 @@ static void start_values(pg_lw *c, loop *l)
         v->free_reg = replica_bits(c, l->inst, l->inst->out[j]);
         choose_form(v, l->plan->is_expanded[j]);
         if (l->plan->align[j] == 63) {
-            l->plan->align[j] = (uint8_t)least_align(c, v, v->init);
+            const uint32_t align = least_align(c, v, v->init);
+            l->plan->align[j] = align < l->plan->guess[j] ? (uint8_t)align : l->plan->guess[j];
         }
         start_carried(c, v, l->plan->align[j]);
         l->n_moves += v->n;

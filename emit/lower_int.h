@@ -78,10 +78,10 @@ typedef struct pg_lv { /* what a value became */
 typedef struct pg_lw_layout { /* a tile's layout, with what is asked often */
     pg_layout l;
     uint32_t n_regs, n_warps;
-    uint32_t *coord;      /* of register r at lane 0, warp 0: coord[r * rank + d] */
-    uint32_t free_reg;    /* register bits that are replicas */
+    uint32_t *coord;            /* of register r at lane 0, warp 0: coord[r * rank + d] */
+    uint32_t free_reg;          /* register bits that are replicas */
     uint32_t same[PG_MAX_RANK]; /* register bits that do not change the coordinate along d */
-    uint32_t free_thread; /* bits of the thread's index in the partition that are replicas */
+    uint32_t free_thread;       /* bits of the thread's index in the partition that are replicas */
 } pg_lw_layout;
 static inline uint32_t *pg_lw_coord(const pg_lw_layout *l, uint32_t reg)
 {
@@ -109,7 +109,7 @@ typedef struct pg_move_room { /* of pg_lw_moves, kept from call to call */
 typedef struct pg_loop_plan { /* how a loop's carried values are held; outlives a second try */
     bool *is_expanded;
     uint8_t *align;
-    uint32_t n_tries;
+    uint8_t *guess; /* alignments to begin with, at most */
 } pg_loop_plan;
 
 typedef struct pg_lw {
@@ -134,7 +134,7 @@ typedef struct pg_lw {
     pg_move_room moves;
     pg_map ways; /* lower_smem.c: (tile, buffer, warps, operation) -> index */
     PG_VEC(const struct pg_smem_way *) way_at; /* NULL: there is none */
-    pg_map layouts; /* (type, warps) -> index */
+    pg_map layouts;                            /* (type, warps) -> index */
     PG_VEC(pg_lw_layout *) layout_at;
     pg_loop_plan **loops;  /* by instruction id */
     uint32_t *slot_bytes;  /* by value id: what a number of slots is held times; 0: one */
@@ -321,9 +321,9 @@ void pg_lw_prepare_buf(pg_lw *c, const pg_inst *i);
 typedef struct pg_smem_map {
     pg_layout buf;
     pg_layout_finder finder;
-    uint32_t size; /* bytes of an element */
-    bool is_xor;   /* the memory is linear: offsets of bits combine by exclusive or */
-    uint32_t n;    /* bits of the thread's number */
+    uint32_t size;  /* bytes of an element */
+    bool is_xor;    /* the memory is linear: offsets of bits combine by exclusive or */
+    uint32_t n;     /* bits of the thread's number */
     uint32_t v[32]; /* bytes that each adds, or XORs */
     uint32_t *own;  /* bytes that each register does */
 } pg_smem_map;
@@ -362,6 +362,9 @@ void pg_lw_find_cursors(pg_lw *c, const pg_inst *loop);
 uint32_t pg_lw_slot_bytes(const pg_lw *c, pg_val v); /* 0: held as it is */
 /* x, which is v as it is held, times `bytes` if that is not 0 and v is not held so yet. */
 pg_el pg_lw_in_bytes(pg_lw *c, pg_val v, pg_el x, uint32_t bytes);
+/* ---- lower_align.c: alignment of the numbers that a loop carries, by its IR
+ * -------------------------------------------------------------------------------------- */
+void pg_lw_guess_align(pg_lw *c, const pg_inst *loop, uint32_t n, uint8_t *align);
 /* ---- lower_matrix.c
  * -------------------------------------------------------------------------------------- */
 /* ldmatrix and stmatrix: emits buf.load or buf.store `i` by the move found for it; with is_dry only

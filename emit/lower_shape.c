@@ -149,8 +149,8 @@ static void lower_shape(pg_lw *c, const pg_inst *i)
         return;
     }
     const bool is_linear = m.res->n_outer == 0 && m.in->n_outer == 0;
-    const bool is_found = is_linear ? find_linear(c, &m, res, in, reg)
-                                    : find_registers(c, &m, res, in, reg);
+    const bool is_found =
+        is_linear ? find_linear(c, &m, res, in, reg) : find_registers(c, &m, res, in, reg);
     if (lv->n != in->n_regs || !is_found) {
         pg_lw_refuse(c, i, "layouts between which data moves");
         return;

@@ -9,7 +9,7 @@ typedef struct writer {
     const pg_ptx_func *f;
     pg_arena *arena; /* NULL: no map of lines wanted */
     pg_vec_u32 *line_of;
-    size_t mapped; /* bytes of `out` whose lines are in the map */
+    size_t mapped;       /* bytes of `out` whose lines are in the map */
     bool may_have_lines; /* what was put behind them may have line ends in it */
     uint32_t depth;
     uint32_t remark; /* the next one of the function */
@@ -27,8 +27,7 @@ static void enter_lines(writer *w, uint32_t ir_line)
 {
     for (size_t i = w->mapped; i < w->out->len; i++) {
         const bool is_last = i + 1 == w->out->len;
-        if (w->out->ptr[i] == '\n' &&
-            !pg_vec_push(w->arena, w->line_of, is_last ? ir_line : 0)) {
+        if (w->out->ptr[i] == '\n' && !pg_vec_push(w->arena, w->line_of, is_last ? ir_line : 0)) {
             w->arena = NULL;
             return;
         }

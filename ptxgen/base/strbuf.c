@@ -363,8 +363,7 @@ static bool put_item(pg_strbuf *b, const format_spec *spec, char kind, arguments
     case 'i': {
         int64_t x = next_signed(args, spec->n_longs);
         uint64_t size = x < 0 ? 0 - (uint64_t)x : (uint64_t)x;
-        put_padded(b, spec, x < 0 ? PG_STR("-") : PG_STR(""),
-                   format_decimal(text, size));
+        put_padded(b, spec, x < 0 ? PG_STR("-") : PG_STR(""), format_decimal(text, size));
         return true;
     }
     case 'u':
