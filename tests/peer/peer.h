@@ -4,9 +4,13 @@
  *
  *   PEER(grid, block, n_in, n_out, input)   how it is run; `input` says what in[] holds
  *   PEER_SM90A(... , dynamic_shared)       the same, for sm_90a only
+ *   PEER_SM90A_MAPS(...)                   the same, with the tensor maps of PEER_MAPS(...)
  *   PEER_EACH(body)                         kernel and reference: out[i] = body(in[i], i) for all i
- * < n_in PEER_KERNEL { ... }  PEER_REFERENCE { ... }   the two written apart, where threads work
+ *                                           < n_in
+ *   PEER_KERNEL { ... }  PEER_REFERENCE { ... }   the two written apart, where threads work
  * together
+ *
+ *   PEER_VARIANT...(name, ...)              the same for the kernel peer_NAME, of several in a file
  *
  * Both see: in, out, n_in, n_out. out[] starts as zeros. */
 #ifndef PEER_H
@@ -31,11 +35,15 @@ enum { PEER_MAX_MAPS = 8 };
 
 #define FN   static __device__ __forceinline__
 #define CALL static __device__ __noinline__
-#define PEER(grid, block, n_in, n_out, input)
-#define PEER_SM90A(grid, block, n_in, n_out, input, dynamic_shared)
-#define PEER_SM90A_MAPS(grid, block, n_in, n_out, input, dynamic_shared)
-#define PEER_KERNEL \
-    extern "C" __global__ void peer(const u32 *__restrict__ in, u32 *out, u32 n_in, u32 n_out)
+#define PEER(...)
+#define PEER_SM90A(...)
+#define PEER_SM90A_MAPS(...)
+#define PEER_VARIANT_SM90A(...)
+#define PEER_VARIANT_SM90A_MAPS(...)
+#define PEER_ENTRY(name) \
+    extern "C" __global__ void name(const u32 *__restrict__ in, u32 *out, u32 n_in, u32 n_out)
+#define PEER_KERNEL               PEER_ENTRY(peer)
+#define PEER_VARIANT_KERNEL(name) PEER_ENTRY(peer_##name)
 /* Tensor maps: the last parameter, of kernels with PEER_MAPS. */
 struct alignas(64) peer_map {
     u64 opaque[16];
@@ -44,10 +52,13 @@ struct peer_maps {
     peer_map at[PEER_MAX_MAPS];
 };
 #define PEER_MAPS(...)
-#define PEER_MAPS_KERNEL(threads)                                       \
+#define PEER_VARIANT_MAPS(...)
+#define PEER_MAPS_ENTRY(name, threads)                                  \
     extern "C" __global__ void __launch_bounds__(threads, 1)            \
-        peer(const u32 *__restrict__ in, u32 *out, u32 n_in, u32 n_out, \
+        name(const u32 *__restrict__ in, u32 *out, u32 n_in, u32 n_out, \
              const __grid_constant__ peer_maps maps)
+#define PEER_MAPS_KERNEL(threads)               PEER_MAPS_ENTRY(peer, threads)
+#define PEER_VARIANT_MAPS_KERNEL(name, threads) PEER_MAPS_ENTRY(peer_##name, threads)
 #define PEER_EACH(body)                                \
     PEER_KERNEL                                        \
     {                                                  \
@@ -83,33 +94,33 @@ FN u64 double_bits(double f)
 #define FN   static inline __attribute__((unused))
 #define CALL static __attribute__((unused))
 #define __device__
-#define __constant__    static const
-#define PEER_CAT_(a, b) a##b
-#define PEER_CAT(a, b)  PEER_CAT_(a, b)
-#define PEER_REFERENCE                                                                  \
-    void PEER_CAT(peer_host_, PEER_NAME)(const u32 *in, u32 *out, u32 n_in, u32 n_out); \
-    void PEER_CAT(peer_host_, PEER_NAME)(const u32 *in, u32 *out, u32 n_in, u32 n_out)
-#define PEER(grid_, block_, n_in_, n_out_, input_)                                               \
-    extern const peer_config PEER_CAT(peer_config_, PEER_NAME);                                  \
-    const peer_config PEER_CAT(peer_config_, PEER_NAME) = {grid_, block_, n_in_, n_out_, input_, \
-                                                           512,   0,      NULL,  0};
+#define __constant__                 static const
+#define PEER_CAT_(a, b)              a##b
+#define PEER_CAT(a, b)               PEER_CAT_(a, b)
+#define PEER_REFERENCE               PEER_HOST(PEER_CAT(peer_host_, PEER_NAME))
+#define PEER_VARIANT_REFERENCE(name) PEER_HOST(peer_host_##name)
+#define PEER_HOST(name)                                      \
+    void name(const u32 *in, u32 *out, u32 n_in, u32 n_out); \
+    void name(const u32 *in, u32 *out, u32 n_in, u32 n_out)
+#define PEER(...)       PEER_CONFIG(PEER_CAT(peer_config_, PEER_NAME), __VA_ARGS__, 512, 0, NULL, 0)
+#define PEER_SM90A(...) PEER_CONFIG(PEER_CAT(peer_config_, PEER_NAME), __VA_ARGS__, 1, NULL, 0)
+#define PEER_SM90A_MAPS(...) \
+    PEER_CONFIG(PEER_CAT(peer_config_, PEER_NAME), __VA_ARGS__, 1, PEER_LIST(peer_map_rows))
+#define PEER_VARIANT_SM90A(name, ...) PEER_CONFIG(peer_config_##name, __VA_ARGS__, 1, NULL, 0)
+#define PEER_VARIANT_SM90A_MAPS(name, ...) \
+    PEER_CONFIG(peer_config_##name, __VA_ARGS__, 1, PEER_LIST(peer_map_rows_##name))
+#define PEER_CONFIG(name, ...)     \
+    extern const peer_config name; \
+    const peer_config name = {__VA_ARGS__};
+#define PEER_LIST(list)              list, sizeof list / sizeof list[0]
 /* Tensor maps over in[] and out[]: rows of peer_map; PEER_SM90A_MAPS names them. */
 typedef struct peer_map {
     u32 is_out, offset, type, rank; /* offset: bytes; type: ptxexec_tm_type */
     u64 dims[5], strides[4];
     u32 box[5], swizzle, fill;
 } peer_map;
-#define PEER_MAPS(...) static const peer_map peer_map_rows[] = {__VA_ARGS__};
-#define PEER_SM90A_MAPS(grid_, block_, n_in_, n_out_, input_, dynamic_) \
-    extern const peer_config PEER_CAT(peer_config_, PEER_NAME);         \
-    const peer_config PEER_CAT(peer_config_, PEER_NAME) = {             \
-        grid_,  block_,        n_in_,                                   \
-        n_out_, input_,        dynamic_,                                \
-        1,      peer_map_rows, sizeof peer_map_rows / sizeof peer_map_rows[0]};
-#define PEER_SM90A(grid_, block_, n_in_, n_out_, input_, dynamic_) \
-    extern const peer_config PEER_CAT(peer_config_, PEER_NAME);    \
-    const peer_config PEER_CAT(peer_config_, PEER_NAME) = {        \
-        grid_, block_, n_in_, n_out_, input_, dynamic_, 1, NULL, 0};
+#define PEER_MAPS(...)               static const peer_map peer_map_rows[] = {__VA_ARGS__};
+#define PEER_VARIANT_MAPS(name, ...) static const peer_map peer_map_rows_##name[] = {__VA_ARGS__};
 #define PEER_EACH(body)                  \
     PEER_REFERENCE                       \
     {                                    \

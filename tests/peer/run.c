@@ -1,186 +1,67 @@
-/* run.c: compiles each peer program to PTX with nvcc (cached by time in the build directory), runs
- * it on the executor with several seeds and host threads, and compares with the same program
- * compiled for the host.
+/* run.c: compiles each peer program to PTX with nvcc, runs it on the executor with several seeds
+ * and host threads, and compares with the same program compiled for the host.
  *
  *     peer_run SOURCE_DIR CACHE_DIR [NAME...]
  * Programs include files of SOURCE_DIR and of the folder above.
  * Exit: 0 all equal, 1 not, 77 no nvcc (PTXGEN_NVCC, else PATH). */
-#include <dirent.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define PEER_NAME none
+#include "tests/peer/nvcc.h"
 #include "tests/peer/peer.h"
 #include "tools/exec/ptxexec.h"
 
 typedef void (*peer_host)(const u32 *in, u32 *out, u32 n_in, u32 n_out);
 typedef struct peer {
-    const char *name;
+    const char *file, *name;
+    const char *entry; /* NULL: the only one */
     const peer_config *config;
     peer_host host;
 } peer;
 
+/* Rows of peer_programs.def: PEER_PROGRAM(name) is name.cu, PEER_VARIANT(file, name) the kernel
+ * peer_name of file.cu. */
 #define PEER_PROGRAM(name)                       \
     extern const peer_config peer_config_##name; \
     void peer_host_##name(const u32 *in, u32 *out, u32 n_in, u32 n_out);
+#define PEER_VARIANT(file, name) PEER_PROGRAM(name)
 #include "peer_programs.def"
 #undef PEER_PROGRAM
+#undef PEER_VARIANT
 
 static const peer peers[] = {
-#define PEER_PROGRAM(name) {#name, &peer_config_##name, peer_host_##name},
+#define PEER_PROGRAM(name) {#name, #name, NULL, &peer_config_##name, peer_host_##name},
+#define PEER_VARIANT(file, name) \
+    {#file, #name, "peer_" #name, &peer_config_##name, peer_host_##name},
 #include "peer_programs.def"
 #undef PEER_PROGRAM
+#undef PEER_VARIANT
 };
 
-enum { N_PEERS = sizeof peers / sizeof peers[0], N_JOBS = 2 };
+enum { N_PEERS = sizeof peers / sizeof peers[0] };
+
+typedef struct job {
+    const peer *peer;
+    const char *arch;
+} job;
 
 /* sm_90 code differs where the compiler knows more instructions; a third of the programs tells.
  * Programs of sm_90a are of that alone. */
-static const char *arch_of(uint32_t k)
+static size_t list_jobs(job *jobs)
 {
-    return peers[k / 2].config->is_sm90a != 0 ? "sm_90a" : k % 2 == 0 ? "sm_80" : "sm_90";
-}
-
-static bool is_left_out(uint32_t k)
-{
-    return k % 2 == 1 && (k / 2 % 3 != 0 || peers[k / 2].config->is_sm90a != 0);
-}
-
-/* ---- nvcc
- * ------------------------------------------------------------------------------------------ */
-
-static bool has_nvcc(const char *nvcc)
-{
-    if (strchr(nvcc, '/') != NULL) {
-        return access(nvcc, X_OK) == 0;
-    }
-    char paths[8192];
-    const char *path = getenv("PATH");
-    if (path == NULL || strlen(path) >= sizeof paths) {
-        return false;
-    }
-    strcpy(paths, path);
-    char *rest = NULL;
-    for (char *dir = strtok_r(paths, ":", &rest); dir != NULL; dir = strtok_r(NULL, ":", &rest)) {
-        char file[4096];
-        (void)snprintf(file, sizeof file, "%s/%s", dir, nvcc);
-        if (access(file, X_OK) == 0) {
-            return true;
+    size_t n = 0;
+    for (size_t k = 0; k < N_PEERS; k++) {
+        bool is_sm90a = peers[k].config->is_sm90a != 0;
+        jobs[n++] = (job){&peers[k], is_sm90a ? "sm_90a" : "sm_80"};
+        if (!is_sm90a && k % 3 == 0) {
+            jobs[n++] = (job){&peers[k], "sm_90"};
         }
     }
-    return false;
-}
-
-static bool is_newer(const char *a, const char *b)
-{
-    struct stat x;
-    struct stat y;
-    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_mtime > y.st_mtime;
-}
-
-/* Headers of the folder, and of the one above. */
-static bool is_newer_than_headers(const char *a, const char *source_dir)
-{
-    bool is_ok = true;
-    for (uint32_t k = 0; k < 2; k++) {
-        char path[8192];
-        (void)snprintf(path, sizeof path, "%s%s", source_dir, k == 0 ? "" : "/..");
-        DIR *dir = opendir(path);
-        for (struct dirent *e = dir != NULL ? readdir(dir) : NULL; e != NULL; e = readdir(dir)) {
-            const char *dot = strrchr(e->d_name, '.');
-            bool is_header = dot != NULL && (strcmp(dot, ".h") == 0 || strcmp(dot, ".cuh") == 0);
-            char file[8192 + 512];
-            (void)snprintf(file, sizeof file, "%s/%s", path, e->d_name);
-            is_ok = is_ok && (!is_header || is_newer(a, file));
-        }
-        if (dir != NULL) {
-            (void)closedir(dir);
-        }
-    }
-    return is_ok;
-}
-
-static pid_t start_nvcc(const char *nvcc, const char *arch, const char *source_dir,
-                        const char *source, const char *out)
-{
-    pid_t child = fork();
-    if (child == 0) {
-        char option[32];
-        char include[4096 + 16];
-        (void)snprintf(option, sizeof option, "-arch=%s", arch);
-        (void)snprintf(include, sizeof include, "-I%s/..", source_dir);
-        execlp(nvcc, nvcc, "-ptx", option, "-O3", "-fmad=false", "-w", include, "-o", out, source,
-               (char *)NULL);
-        _exit(127);
-    }
-    return child;
-}
-
-typedef struct compile {
-    pid_t child; /* 0: none */
-    char out[4096];
-    char part[4096 + 8]; /* what nvcc writes; it gets its name when it is whole */
-} compile;
-
-/* Waits for one of the compiles, and keeps what it made if nvcc was content. */
-static void finish_one(compile *running)
-{
-    int status = 0;
-    pid_t child = wait(&status);
-    for (uint32_t i = 0; i < N_JOBS; i++) {
-        compile *c = &running[i];
-        if (c->child == child || child < 0) {
-            if (child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
-                (void)rename(c->part, c->out);
-            }
-            c->child = 0;
-        }
-    }
-}
-
-static compile *free_slot(compile *running)
-{
-    for (;;) {
-        for (uint32_t i = 0; i < N_JOBS; i++) {
-            if (running[i].child == 0) {
-                return &running[i];
-            }
-        }
-        finish_one(running);
-    }
-}
-
-/* A text in the cache is as new as its source, or is not there. */
-static void compile_all(const char *nvcc, const char *source_dir, const char *cache_dir)
-{
-    static compile running[N_JOBS];
-    for (uint32_t k = 0; k < N_PEERS * 2; k++) {
-        char source[4096];
-        const char *arch = arch_of(k);
-        if (is_left_out(k)) {
-            continue;
-        }
-        compile *c = free_slot(running);
-        (void)snprintf(source, sizeof source, "%s/%s.cu", source_dir, peers[k / 2].name);
-        (void)snprintf(c->out, sizeof c->out, "%s/%s.%s.ptx", cache_dir, peers[k / 2].name, arch);
-        (void)snprintf(c->part, sizeof c->part, "%s.part", c->out);
-        if (is_newer(c->out, source) && is_newer_than_headers(c->out, source_dir)) {
-            continue;
-        }
-        (void)unlink(c->out);
-        pid_t child = start_nvcc(nvcc, arch, source_dir, source, c->part);
-        c->child = child > 0 ? child : 0;
-    }
-    for (uint32_t i = 0; i < N_JOBS; i++) {
-        while (running[i].child != 0) {
-            finish_one(running);
-        }
-    }
+    return n;
 }
 
 static char *read_file(const char *path, size_t *out_size)
@@ -196,8 +77,7 @@ static char *read_file(const char *path, size_t *out_size)
     return text;
 }
 
-/* ---- running
- * ------------------------------------------------------------------------------------------ */
+/* ---- running --------------------------------------------------------------------------------- */
 
 /* -3 to 4 */
 static u32 small_half_bits(u32 x)
@@ -225,6 +105,7 @@ static void fill(const peer_config *c, u32 *in)
 
 typedef struct run {
     ptxexec_module *m;
+    size_t entry;
     const peer_config *c;
     const u32 *in;
     u32 *out;
@@ -295,6 +176,7 @@ static bool run_once(const run *x)
     params p = {.in = a, .out = b, .n_in = c->n_in, .n_out = c->n_out};
     is_ok = is_ok && encode_maps(c, &p);
     ptxexec_launch_options o = {.struct_size = sizeof o,
+                                .entry = x->entry,
                                 .grid = {c->grid, 1, 1},
                                 .block = {c->block, 1, 1},
                                 .dynamic_shared = c->dynamic_shared,
@@ -333,14 +215,22 @@ static bool run_module(const peer *p, ptxexec_module *m)
     u32 *in = calloc(c->n_in + 1, 4);
     u32 *out = calloc(c->n_out + 1, 4);
     u32 *want = calloc(c->n_out + 1, 4);
-    bool is_ok = in != NULL && out != NULL && want != NULL;
+    size_t entry = 0;
+    bool is_ok = in != NULL && out != NULL && want != NULL &&
+                 ptxexec_module_find(m, p->entry, &entry) == PTXEXEC_OK;
     if (is_ok) {
         fill(c, in);
         p->host(in, want, c->n_in, c->n_out);
     }
     uint32_t n_seeds = getenv("PTXGEN_TEST_LONG") != NULL ? 16 : 4;
     for (uint32_t k = 0; k < n_seeds && is_ok; k++) {
-        run x = {.m = m, .c = c, .in = in, .out = out, .seed = k, .threads = k == 3 ? 2 : 1};
+        run x = {.m = m,
+                 .entry = entry,
+                 .c = c,
+                 .in = in,
+                 .out = out,
+                 .seed = k,
+                 .threads = k == 3 ? 2 : 1};
         x.races = k % 4 == 1 || k % 4 == 2 ? PTXEXEC_RACES_PRACTICE : PTXEXEC_RACES_OFF;
         is_ok = run_once(&x) && compare(p, out, want);
     }
@@ -387,7 +277,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: peer_run SOURCE_DIR CACHE_DIR [NAME...]\n");
         return 2;
     }
-    if (!has_nvcc(nvcc)) {
+    if (!nvcc_is_there(nvcc)) {
         printf("skipped: no nvcc (set PTXGEN_NVCC or PATH)\n");
         return 77;
     }
@@ -397,19 +287,24 @@ int main(int argc, char **argv)
         fprintf(stderr, "cannot make %s\n", cache);
         return 1;
     }
-    compile_all(nvcc, argv[1], cache);
+    static job jobs[N_PEERS * 2];
+    static nvcc_job texts[N_PEERS * 2];
+    size_t n_jobs = list_jobs(jobs);
+    size_t n_texts = 0;
+    for (size_t k = 0; k < n_jobs; k++) {
+        if (is_wanted(jobs[k].peer->name, argc, argv)) {
+            jobs[n_texts] = jobs[k];
+            texts[n_texts++] = (nvcc_job){.name = jobs[k].peer->file, .arch = jobs[k].arch};
+        }
+    }
+    nvcc_compile(nvcc, argv[1], cache, texts, n_texts);
     uint32_t n_passed = 0;
     uint32_t n_failed = 0;
-    for (uint32_t k = 0; k < N_PEERS * 2; k++) {
-        char path[4096];
-        if (is_left_out(k) || !is_wanted(peers[k / 2].name, argc, argv)) {
-            continue;
-        }
-        (void)snprintf(path, sizeof path, "%s/%s.%s.ptx", cache, peers[k / 2].name, arch_of(k));
-        if (run_peer(&peers[k / 2], path)) {
+    for (size_t k = 0; k < n_texts; k++) {
+        if (run_peer(jobs[k].peer, texts[k].ptx)) {
             n_passed++;
         } else {
-            fprintf(stderr, "FAILED %s (%s)\n", peers[k / 2].name, path);
+            fprintf(stderr, "FAILED %s (%s)\n", jobs[k].peer->name, texts[k].ptx);
             n_failed++;
         }
     }

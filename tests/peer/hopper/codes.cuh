@@ -39,4 +39,29 @@ FN u32 half_of(s32 v)
     }
     return (v < 0 ? 0x8000u : 0) | e << 10 | (m & 1023);
 }
+#ifndef __CUDACC__
+/* Row a of `in` times row b, both of halves, `pitch` apart. */
+FN s32 half_dot(const u32 *in, u32 a, u32 b, u32 n, u32 pitch)
+{
+    s32 sum = 0;
+    for (u32 k = 0; k < n; k++) {
+        sum += small_half(in, a * pitch + k) * small_half(in, b * pitch + k);
+    }
+    return sum;
+}
+/* out[m][n] = A[m][k] B[n][k]^T: in `in` lie the rows of A, then those of B. */
+FN void half_product(const u32 *in, u32 *out, u32 m, u32 n, u32 k, u32 pitch)
+{
+    for (u32 i = 0; i < m * n; i++) {
+        out[i] = float_bits((float)half_dot(in, i / n, m + i % n, k, pitch));
+    }
+}
+/* The same; the result is halves too. */
+FN void half_product_to_half(const u32 *in, u32 *out, u32 m, u32 n, u32 k, u32 pitch)
+{
+    for (u32 i = 0; i < m * n; i++) {
+        out[i / 2] |= half_of(half_dot(in, i / n, m + i % n, k, pitch)) << (i % 2 * 16);
+    }
+}
+#endif
 #endif

@@ -37,7 +37,7 @@ PEER_KERNEL
     wg_fence();
     for (u32 j = 0; j < 4; j++) {
         u32 at = address(sm) + j * 32;
-        wg_f16<1, 1, 0, 0>(c, wg_desc(at, 16, 1024, 1), wg_desc(at + 8192, 16, 1024, 1), 1);
+        wg_f16::from_shared<1, 1, 0, 0>(c, wg_desc(at, 16, 1024, 1), wg_desc(at + 8192, 16, 1024, 1), 1);
     }
     wg_commit();
     wg_wait<0>();
@@ -55,12 +55,6 @@ PEER_REFERENCE
 {
     (void)n_in;
     (void)n_out;
-    for (u32 i = 0; i < 64 * 64; i++) {
-        s32 sum = 0;
-        for (u32 k = 0; k < Q_K; k++) {
-            sum += small_half(in, i / 64 * Q_K + k) * small_half(in, (64 + i % 64) * Q_K + k);
-        }
-        out[i] = float_bits((float)sum);
-    }
+    half_product(in, out, 64, 64, Q_K, Q_K);
 }
 #endif

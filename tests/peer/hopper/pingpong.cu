@@ -36,7 +36,7 @@ PEER_KERNEL
         float c[32];
         wg_fence();
         for (u32 j = 0; j < 4; j++) {
-            wg_f16<1, 1, 0, 0>(c, wg_desc(address(a) + j * 32, 16, 1024, 1), wg_desc(address(sm) + j * 32, 16, 1024, 1), j != 0);
+            wg_f16::from_shared<1, 1, 0, 0>(c, wg_desc(address(a) + j * 32, 16, 1024, 1), wg_desc(address(sm) + j * 32, 16, 1024, 1), j != 0);
         }
         wg_commit();
         if (block < 3) { /* the last turn is nobody's */
@@ -69,12 +69,6 @@ PEER_REFERENCE
 {
     (void)n_in;
     (void)n_out;
-    for (u32 i = 0; i < 256 * 64; i++) {
-        s32 sum = 0;
-        for (u32 k = 0; k < 64; k++) {
-            sum += small_half(in, i / 64 * 64 + k) * small_half(in, (256 + i % 64) * 64 + k);
-        }
-        out[i / 2] |= half_of(sum) << (i % 2 * 16);
-    }
+    half_product_to_half(in, out, 256, 64, 64, 64);
 }
 #endif

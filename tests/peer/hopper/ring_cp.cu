@@ -56,7 +56,7 @@ PEER_KERNEL
         wg_fence();
         for (u32 j = 0; j < 4; j++) {
             u32 at = address(sm + s * 16384) + j * 32;
-            wg_f16<1, 1, 0, 0>(c, wg_desc(at, 16, 1024, 1), wg_desc(at + 8192, 16, 1024, 1), 1);
+            wg_f16::from_shared<1, 1, 0, 0>(c, wg_desc(at, 16, 1024, 1), wg_desc(at + 8192, 16, 1024, 1), 1);
         }
         wg_commit();
         wg_wait<0>();
@@ -78,12 +78,6 @@ PEER_REFERENCE
 {
     (void)n_in;
     (void)n_out;
-    for (u32 i = 0; i < C_M * C_N; i++) {
-        s32 sum = 0;
-        for (u32 k = 0; k < C_K; k++) {
-            sum += small_half(in, i / C_N * C_K + k) * small_half(in, (C_M + i % C_N) * C_K + k);
-        }
-        out[i] = float_bits((float)sum);
-    }
+    half_product(in, out, C_M, C_N, C_K, C_K);
 }
 #endif

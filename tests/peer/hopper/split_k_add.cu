@@ -32,7 +32,7 @@ PEER_MAPS_KERNEL(128)
     wg_fence();
     for (u32 j = 0; j < 4; j++) {
         u32 at = address(sm) + j * 32;
-        wg_f16<1, 1, 0, 0>(c, wg_desc(at, 16, 1024, 1), wg_desc(at + 8192, 16, 1024, 1), j != 0);
+        wg_f16::from_shared<1, 1, 0, 0>(c, wg_desc(at, 16, 1024, 1), wg_desc(at + 8192, 16, 1024, 1), j != 0);
     }
     wg_commit();
     wg_wait<0>();
@@ -54,14 +54,6 @@ PEER_REFERENCE
 {
     (void)n_in;
     (void)n_out;
-    for (u32 m = 0; m < S_M; m++) {
-        for (u32 n = 0; n < S_N; n++) {
-            s32 sum = 0;
-            for (u32 k = 0; k < S_K; k++) {
-                sum += small_half(in, m * S_K + k) * small_half(in, (S_M + n) * S_K + k);
-            }
-            out[m * S_N + n] = float_bits((float)sum);
-        }
-    }
+    half_product(in, out, S_M, S_N, S_K, S_K);
 }
 #endif

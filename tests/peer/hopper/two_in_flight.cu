@@ -26,11 +26,11 @@ PEER_KERNEL
     float d[32];
     wg_fence();
     for (u32 j = 0; j < 4; j++) {
-        wg_f16<1, 1, 0, 0>(c, wg_desc(address(sm) + j * 32, 16, 1024, 1), wg_desc(address(sm) + 8192 + j * 32, 16, 1024, 1), j != 0);
+        wg_f16::from_shared<1, 1, 0, 0>(c, wg_desc(address(sm) + j * 32, 16, 1024, 1), wg_desc(address(sm) + 8192 + j * 32, 16, 1024, 1), j != 0);
     }
     wg_commit();
     for (u32 j = 0; j < 4; j++) {
-        wg_f16<1, 1, 0, 0>(d, wg_desc(address(sm) + j * 32, 16, 1024, 1), wg_desc(address(sm) + 16384 + j * 32, 16, 1024, 1), j != 0);
+        wg_f16::from_shared<1, 1, 0, 0>(d, wg_desc(address(sm) + j * 32, 16, 1024, 1), wg_desc(address(sm) + 16384 + j * 32, 16, 1024, 1), j != 0);
     }
     wg_commit();
     wg_wait<1>();
@@ -45,12 +45,6 @@ PEER_REFERENCE
 {
     (void)n_in;
     (void)n_out;
-    for (u32 i = 0; i < 64 * 128; i++) {
-        s32 sum = 0;
-        for (u32 k = 0; k < 64; k++) {
-            sum += small_half(in, i / 128 * 64 + k) * small_half(in, (64 + i % 128) * 64 + k);
-        }
-        out[i] = float_bits((float)sum);
-    }
+    half_product(in, out, 64, 128, 64, 64);
 }
 #endif

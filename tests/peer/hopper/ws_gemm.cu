@@ -78,7 +78,7 @@ PEER_MAPS_KERNEL(384)
             wg_fence();
             for (u32 j = 0; j < 4; j++) {
                 u32 at = address(sm + s * STAGE) + j * 32;
-                wg_f16_n128<1, 1, 0, 0>(c, wg_desc(at + group * 8192, 16, 1024, 1), wg_desc(at + 16384, 16, 1024, 1),
+                wg_f16_n128::from_shared<1, 1, 0, 0>(c, wg_desc(at + group * 8192, 16, 1024, 1), wg_desc(at + 16384, 16, 1024, 1),
                                         k + j != 0);
             }
             wg_commit();
@@ -112,14 +112,6 @@ PEER_REFERENCE
 {
     (void)n_in;
     (void)n_out;
-    for (u32 m = 0; m < G_M; m++) {
-        for (u32 n = 0; n < G_N; n++) {
-            s32 sum = 0;
-            for (u32 k = 0; k < G_K; k++) {
-                sum += small_half(in, m * G_KP + k) * small_half(in, (G_M + n) * G_KP + k);
-            }
-            out[(m * G_N + n) / 2] |= half_of(sum) << (n % 2 * 16);
-        }
-    }
+    half_product_to_half(in, out, G_M, G_N, G_K, G_KP);
 }
 #endif
