@@ -2,11 +2,11 @@
 #include "hopper/codes.cuh"
 #include "hopper/hopper.cuh"
 #include "hopper/async.cuh"
+#include "hopper/epilogue.cuh"
 /* Two warp groups take turns in the products: named barriers 2 and 3 pass the turn, as ping-pong kernels do. Each computes
  * every other block of 64 rows of C[256][64] = A[256][64] B[64][64]^T; its results go through stmatrix. */
 PEER_SM90A(1, 256, (256 + 64) * 32, 256 * 32, PEER_SMALL_HALVES, 8192 + 2 * 16384)
 #ifdef __CUDACC__
-#include <cuda_fp16.h>
 FN void put_rows(unsigned char *to, const u32 *from, u32 t, u32 n)
 {
     for (u32 i = t; i < 64 * 8; i += n) {
@@ -44,18 +44,7 @@ PEER_KERNEL
         }
         wg_wait<0>();
         wg_hold(c);
-        for (u32 g = 0; g < 8; g += 2) {
-            u32 r[4];
-            for (u32 j = 0; j < 4; j++) {
-                __half2 h = __floats2half2_rn(c[4 * (g + j / 2) + 2 * (j % 2)], c[4 * (g + j / 2) + 2 * (j % 2) + 1]);
-                r[j] = *(u32 *)&h;
-            }
-            u32 row = t / 32 * 16 + t % 16;
-            u32 to = address(tile) + row * 128 + ((g + t % 32 / 16) ^ (row % 8)) * 16;
-            asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(r[0]), "r"(r[1]),
-                         "r"(r[2]), "r"(r[3])
-                         : "memory");
-        }
+        store_tile(tile, c, t);
         bar_sync(4 + group, 128);
         for (u32 i = t; i < 64 * 8; i += 128) {
             u32 row = i / 8;

@@ -2,6 +2,7 @@
 #include "hopper/codes.cuh"
 #include "hopper/hopper.cuh"
 #include "hopper/async.cuh"
+#include "hopper/epilogue.cuh"
 /* A persistent product of halves: one warp group loads, two multiply, 128 x 128 of C at a time; registers move from the
  * loader to the others; results go through stmatrix, shared memory and a tensor store. */
 #define G_M 200
@@ -15,26 +16,7 @@ PEER_MAPS({.type = 6, .rank = 2, .dims = {G_K, G_M}, .strides = {G_KP * 2}, G_BO
           {.is_out = 1, .type = 6, .rank = 2, .dims = {G_N, G_M}, .strides = {G_N * 2}, G_BOX(64)})
 PEER_SM90A_MAPS(2, 384, (G_M + G_N) * G_KP / 2, G_M * G_N / 2, PEER_SMALL_HALVES, G_S * 32768 + 32768)
 #ifdef __CUDACC__
-#include <cuda_fp16.h>
 enum { STAGE = 32768, N_BLOCKS = (G_K + 63) / 64, TILES_M = (G_M + 127) / 128, N_TILES = TILES_M * ((G_N + 127) / 128) };
-
-FN void store_tile(unsigned char *at, float (&c)[64], u32 lane, u32 warp)
-{
-    for (u32 g = 0; g < 16; g += 2) { /* two groups of 8 columns */
-        u32 r[4];
-        for (u32 j = 0; j < 4; j++) {
-            u32 i = 4 * (g + j / 2) + 2 * (j % 2);
-            __half2 h = __floats2half2_rn(c[i], c[i + 1]);
-            r[j] = *(u32 *)&h;
-        }
-        u32 row = warp * 16 + lane % 16;
-        u32 group = g + lane / 16;
-        u32 to = address(at) + group / 8 * 8192 + row * 128 + ((group % 8) ^ (row % 8)) * 16;
-        asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(r[0]), "r"(r[1]), "r"(r[2]),
-                     "r"(r[3])
-                     : "memory");
-    }
-}
 
 PEER_MAPS_KERNEL(384)
 {
@@ -92,7 +74,7 @@ PEER_MAPS_KERNEL(384)
             bulk_wait_read<0>();
         }
         bar_sync(1 + group, 128);
-        store_tile(buffer, c, t % 32, t % 128 / 32);
+        store_tile(buffer, c, t % 128);
         async_fence();
         bar_sync(1 + group, 128);
         if (t % 128 == 0) {
