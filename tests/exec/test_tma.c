@@ -157,7 +157,7 @@ typedef struct params {
 
 static const char head[] =
     ".version 8.6\n.target sm_90a\n.address_size 64\n"
-    ".shared .align 1024 .b8 sm[16384];\n.shared .align 8 .b64 bar;\n"
+    ".extern .shared .align 1024 .b8 sm[];\n.shared .align 8 .b64 bar;\n"
     ".visible .entry k(.param .align 64 .b8 map[128], .param .u64 out, .param .u32 c0, "
     ".param .u32 c1, .param .u32 c2, .param .u32 c3, .param .u32 c4, .param .u32 n)\n{\n"
     ".reg .pred %p<8>;\n.reg .b32 %r<32>;\n.reg .b64 %rd<16>;\n"
@@ -226,6 +226,7 @@ static bool run(const tma_case *c, const char *body, uint64_t array_bytes)
     ptxexec_launch_options o = {.struct_size = sizeof o,
                                 .grid = {1, 1, 1},
                                 .block = {N_THREADS, 1, 1},
+                                .dynamic_shared = c->n_bytes, /* nothing behind the box */
                                 .params = &p,
                                 .params_size = sizeof p,
                                 .seed = c->seed,
@@ -252,7 +253,7 @@ static uint64_t draw_case(tma_case *c, uint32_t k)
     static const uint32_t types[] = {PTXEXEC_TM_F16, PTXEXEC_TM_F32, PTXEXEC_TM_U8,
                                      PTXEXEC_TM_F64, PTXEXEC_TM_U32, PTXEXEC_TM_S64};
     static const uint32_t sizes[] = {2, 4, 1, 8, 4, 8};
-    static const uint32_t spans[] = {256, 32, 64, 128};
+    static const uint32_t spans[] = {256, 32, 64, 128}; /* without swizzle: the longest row */
     uint32_t kind = below(6);
     uint64_t bytes = 0;
     *c = (tma_case){.rank = 1 + k % 5, .type = types[kind], .size = sizes[kind], .seed = k};
@@ -278,7 +279,7 @@ static uint64_t draw_case(tma_case *c, uint32_t k)
             c->n_bytes *= c->count[d];
         }
     } while (c->n_bytes > MAX_BYTES || bytes > ARRAY || c->box[0] > 256 ||
-             (c->swizzle != 0 && c->n_bytes % 128 != 0));
+             (c->swizzle != 0 && c->n_bytes % spans[c->swizzle] != 0));
     return bytes;
 }
 

@@ -364,10 +364,8 @@ void pe_bulk_issue(const pe_bulk *copy)
     pe_cta *cta = copy->w->cta;
     pe_bulk plan = *copy;
     bool is_store = plan.kind == PE_BULK_STORE;
-    plan.n_shared = plan.n_bytes;
-    if (plan.swizzle != 0) {
-        plan.n_shared = (plan.n_bytes + PE_BULK_LINE - 1) / PE_BULK_LINE * PE_BULK_LINE;
-    }
+    uint32_t span = pe_tmap_swizzle_span(plan.swizzle);
+    plan.n_shared = (plan.n_bytes + span - 1) / span * span;
     if (plan.n_bytes == 0) {
         return; /* allowed, and nothing is signalled */
     }

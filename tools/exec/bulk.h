@@ -37,7 +37,7 @@ struct pe_bulk {
     uint32_t group;  /* STORE: bulk commits of the lane before it */
     /* rows of equal size, the last may be shorter */
     uint32_t row_bytes, n_rows, n_bytes, swizzle;
-    uint32_t n_shared; /* bytes of shared memory: whole lines under a swizzle, else n_bytes */
+    uint32_t n_shared; /* bytes of shared memory: whole spans of a swizzle, else n_bytes */
     bool has_map;
     pe_tmap map;
     int32_t coord[PE_TMAP_RANK];

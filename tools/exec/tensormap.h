@@ -32,5 +32,10 @@ static inline uint32_t pe_tmap_swizzle(uint32_t swizzle, uint32_t at)
     uint32_t mask = (1u << swizzle) - 1u;
     return at ^ (at >> 7 & mask) << 4;
 }
+/* Bytes within which a swizzle exchanges units. */
+static inline uint32_t pe_tmap_swizzle_span(uint32_t swizzle)
+{
+    return swizzle == 0 ? 1 : swizzle >= 3 ? 128 : 16u << swizzle;
+}
 
 #endif
