@@ -107,9 +107,13 @@ static pg_status run_passes(driver *d, bool *stopped)
         pg_passes_run(d->module, &options, &r->arena, &after, &r->passes, &r->n_passes, stopped);
     d->module = after;
     r->stats.passes_ns = lap(d);
-    PG_TRY(status);
-    pg_print(&r->ir, d->module);
-    return pg_strbuf_status(&r->ir);
+    return status;
+}
+
+static pg_status print_ir(driver *d)
+{
+    pg_print(&d->result->ir, d->module);
+    return pg_strbuf_status(&d->result->ir);
 }
 
 /* Emission writes a kernel's manifest as a comment before it: `ptxgen: {...}`. */
@@ -167,9 +171,6 @@ static pg_status lower_with_registers(driver *d, pg_ptx_module **ptx)
         PG_TRY(pg_lower(d->module, &options, &d->work, &r->diags, ptx));
         regions.n = 0;
         PG_TRY(pg_regs_measure(d->module, *ptx, sink != NULL, &d->work, &regions));
-        pg_strbuf_clear(&r->ir);
-        pg_print(&r->ir, d->module);
-        PG_TRY(pg_strbuf_status(&r->ir));
     }
     if (sink == NULL && pg_regs_is_trouble(&regions)) { /* now the names are wanted */
         regions.n = 0;
@@ -203,9 +204,13 @@ static pg_status drive(driver *d, pg_ctx *ctx, pg_str text)
     }
     PG_TRY(run_passes(d, &stopped));
     if (stopped || d->options->emit == PTXGEN_EMIT_IR) {
-        return PG_OK;
+        return print_ir(d);
     }
-    return emit(d);
+    const pg_status status = emit(d); /* which may set how many registers a partition gets */
+    if ((d->options->flags & PTXGEN_KEEP_IR) != 0) {
+        PG_TRY(print_ir(d));
+    }
+    return status;
 }
 
 pg_status pg_compile_text(ptxgen_ctx *ctx, pg_str text, const ptxgen_options *options,

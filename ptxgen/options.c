@@ -18,6 +18,7 @@ pg_status pg_options_read(const ptxgen_options *given_or_null, pg_diags *diags, 
     out->struct_size = sizeof *out;
 
     const uint32_t all_checks = PTXGEN_CHECK_ROUNDTRIP | PTXGEN_CHECK_CLONE | PTXGEN_CHECK_TWICE;
+    const uint32_t all_flags = PTXGEN_LIMIT_PASSES | PTXGEN_ANNOTATE | PTXGEN_KEEP_IR;
     const struct {
         const char *name;
         bool is_bad;
@@ -26,8 +27,7 @@ pg_status pg_options_read(const ptxgen_options *given_or_null, pg_diags *diags, 
         {"emit", (uint32_t)out->emit > PTXGEN_EMIT_NONE, (uint32_t)out->emit},
         {"verify", (uint32_t)out->verify > PTXGEN_VERIFY_EACH, (uint32_t)out->verify},
         {"checks", (out->checks & ~all_checks) != 0, out->checks},
-        {"flags", (out->flags & ~(uint32_t)(PTXGEN_LIMIT_PASSES | PTXGEN_ANNOTATE)) != 0,
-         out->flags},
+        {"flags", (out->flags & ~all_flags) != 0, out->flags},
         {"settings", out->n_settings != 0 && out->settings == NULL, 0},
     };
     for (size_t i = 0; i < PG_COUNT_OF(fields); i++) {

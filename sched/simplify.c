@@ -12,11 +12,16 @@
  *     Nor does a tile that holds many registers leave a loop (MAX_HOISTED of them in each thread):
  *     computing it again is cheaper than a spill. Tile constants never do: they are free.
  * I4  A literal stands only where the parser can tell its type; elsewhere a `const` holds it.
- * I5  A round changes nothing exactly if it reports no change; the pass ends with such a round (or
- *     after MAX_ROUNDS), so a second run changes nothing.
- * I6  A round is linear in the size of the kernel. New chances that a round makes for the next one
- *     come from loops and conditions only, so there are about as many rounds as nesting levels. */
+ * I5  A second run changes nothing. A round changes nothing exactly if it reports no change
+ *     (`changed`). In program order a round sees what its own changes lead to, but for the cases in
+ *     which it sets `again`: what an operation already passed could now become (a loop's first
+ *     look at what it carries, literals), and what is equal in scopes already closed (hoisted). The
+ *     pass ends with a round that does not set it (or after MAX_ROUNDS).
+ * I6  A round is linear in the size of the kernel. `again` comes from loops and conditions only, so
+ *     there are at most about as many rounds as nesting levels. */
 #include "sched/simplify.h"
+
+#include <string.h>
 
 #include "ir/elem.h"
 #include "ir/literal.h"
@@ -24,19 +29,15 @@
 #define MAX_ROUNDS  64
 #define MAX_HOISTED 16
 
-static pg_fact no_fact(void)
+pg_fact *pg_simplify_grow(pg_simplify *s, pg_val v)
 {
-    return (pg_fact){0};
-}
-
-pg_fact *pg_simplify_fact(pg_simplify *s, pg_val v)
-{
-    while (s->facts.n <= v.id) {
-        if (!pg_vec_push(s->scratch, &s->facts, no_fact())) {
-            s->is_oom = true;
-            return &s->facts.at[0]; /* simplify_round made sure of the first */
-        }
+    const uint32_t n = s->facts.n, more = (v.id < s->k->values.n ? s->k->values.n : v.id + 1u) - n;
+    if (!pg_vec_reserve(s->scratch, &s->facts, more)) {
+        s->is_oom = true;
+        return &s->facts.at[0];
     }
+    memset(s->facts.at + n, 0, more * sizeof *s->facts.at);
+    s->facts.n += more;
     return &s->facts.at[v.id];
 }
 
@@ -156,6 +157,7 @@ static pg_val as_value(pg_simplify *s, pg_val v, pg_inst *at, uint32_t depth)
     pg_fact *f = pg_simplify_fact(s, out);
     f->depth = depth;
     f->literal = v;
+    s->again = true; /* it may be equal to another */
     return out;
 }
 
@@ -233,6 +235,19 @@ static void forward_carried(pg_simplify *s, pg_inst *loop, uint32_t depth)
     }
 }
 
+/* Will the next round forward a value that the walk through the loop has made so? */
+static void look_again(pg_simplify *s, const pg_inst *loop)
+{
+    const pg_region *body = pg_loop_body(loop);
+    const pg_inst *yield = terminator(body);
+    for (uint32_t j = 0; yield && j < loop->n_out && !s->again; j++) {
+        const pg_val y = pg_simplify_find(s, yield->in[j]);
+        const pg_val arg = body->args[pg_loop_arg(loop) + j];
+        s->again = pg_simplify_fact(s, arg)->to.id == 0 &&
+                   (pg_val_eq(y, arg) || pg_val_eq(y, loop->in[pg_loop_in(loop) + j]));
+    }
+}
+
 static void walk(pg_simplify *s, pg_region *r, uint32_t depth);
 
 /* One region's expressions are known in it only. */
@@ -269,6 +284,7 @@ static pg_inst *visit_for(pg_simplify *s, pg_inst *loop, uint32_t depth)
         pg_simplify_fact(s, body->args[j])->depth = depth + 1;
     }
     walk_scope(s, body, depth + 1);
+    look_again(s, loop);
     return loop->next;
 }
 
@@ -295,6 +311,7 @@ static pg_inst *visit_while(pg_simplify *s, pg_inst *loop, uint32_t depth)
         return inline_region(s, loop, test, depth, 0);
     }
     walk_scope(s, loop->regions[1], depth + 1);
+    look_again(s, loop);
     return loop->next;
 }
 
@@ -349,6 +366,16 @@ static uint32_t hoist(pg_simplify *s, pg_inst *i, uint32_t depth)
     return depth;
 }
 
+/* An expression that moved out of a scope is forgotten with it, though an equal one further down
+ * could now be shared with it. */
+static void note_hoisted(pg_simplify *s, uint64_t key, bool has_moved)
+{
+    s->again = s->again || pg_map_get(&s->hoisted, key) != NULL;
+    if (has_moved && !pg_map_put(&s->hoisted, key, 1)) {
+        s->is_oom = true;
+    }
+}
+
 static pg_inst *visit_pure(pg_simplify *s, pg_inst *i, uint32_t depth)
 {
     const pg_inst *before = i->prev;
@@ -365,7 +392,8 @@ static pg_inst *visit_pure(pg_simplify *s, pg_inst *i, uint32_t depth)
         return before ? before->next : parent->first; /* what folding has added */
     }
     pg_inst *next = i->next;
-    const pg_inst *equal = pg_simplify_lookup(s, i);
+    uint64_t key = 0;
+    const pg_inst *equal = pg_simplify_lookup(s, i, &key);
     if (equal) {
         for (uint32_t j = 0; j < i->n_out; j++) {
             replace(s, i->out[j], equal->out[j]);
@@ -374,14 +402,16 @@ static pg_inst *visit_pure(pg_simplify *s, pg_inst *i, uint32_t depth)
         s->changed = true;
         return next;
     }
+    const uint32_t before_hoist = depth;
     depth = hoist(s, i, depth);
+    note_hoisted(s, key, depth != before_hoist);
     for (uint32_t j = 0; j < i->n_out; j++) {
         pg_simplify_fact(s, i->out[j])->depth = depth;
     }
     if (i->op == PG_OP_CONST) {
         pg_simplify_fact(s, i->out[0])->literal = i->in[0];
     }
-    pg_simplify_remember(s, i);
+    pg_simplify_remember(s, i, key);
     return next;
 }
 
@@ -399,6 +429,7 @@ static pg_inst *visit_access(pg_simplify *s, pg_inst *i, uint32_t depth)
         i->n_in = (uint16_t)mask;
         s->k->stamp++;
         s->changed = true;
+        s->again = true; /* another literal may fit now */
     } else if (i->op == PG_OP_STORE) {
         pg_inst_remove(i);
         s->changed = true;
@@ -445,37 +476,40 @@ static void walk(pg_simplify *s, pg_region *r, uint32_t depth)
     }
 }
 
-static pg_status simplify_round(pg_kernel *k, pg_arena *scratch, bool *changed)
+static pg_status simplify_round(pg_simplify *s)
 {
-    pg_simplify s = {.k = k, .scratch = scratch};
-    pg_map_init(&s.table, scratch);
-    if (!pg_vec_reserve(scratch, &s.facts, k->values.n + 1)) {
+    pg_kernel *k = s->k;
+    s->changed = s->again = false;
+    s->facts.n = 0;
+    pg_map_truncate(&s->hoisted, 0);
+    if (!pg_vec_reserve(s->scratch, &s->facts, k->values.n + 1)) {
         return PG_E_NOMEM;
     }
+    (void)pg_simplify_grow(s, (pg_val){0});
     if (k->launch) {
-        s.is_launch = true;
-        walk_scope(&s, k->launch, 1);
-        s.is_launch = false;
+        s->is_launch = true;
+        walk_scope(s, k->launch, 1);
+        s->is_launch = false;
     }
-    walk_scope(&s, k->body, 1);
-    if (s.is_oom) {
+    walk_scope(s, k->body, 1);
+    if (s->is_oom) {
         return PG_E_NOMEM;
     }
-    *changed = s.changed;
-    return pg_simplify_dce(k, scratch, changed);
+    const pg_arena_mark mark = pg_arena_mark_get(s->scratch);
+    const pg_status st = pg_simplify_dce(k, s->scratch, &s->changed, &s->again);
+    pg_arena_release(s->scratch, mark);
+    return st;
 }
 
 pg_status pg_pass_simplify(pg_pass_env *env, pg_kernel *k, pg_change *change);
 pg_status pg_pass_simplify(pg_pass_env *env, pg_kernel *k, pg_change *change)
 {
-    bool changed = true;
-    for (uint32_t round = 0; changed && round < MAX_ROUNDS; round++) {
-        const pg_arena_mark mark = pg_arena_mark_get(env->scratch);
-        changed = false;
-        const pg_status st = simplify_round(k, env->scratch, &changed);
-        pg_arena_release(env->scratch, mark);
-        PG_TRY(st);
-        if (changed) {
+    pg_simplify s = {.k = k, .scratch = env->scratch, .again = true};
+    pg_map_init(&s.table, env->scratch);
+    pg_map_init(&s.hoisted, env->scratch);
+    for (uint32_t round = 0; s.again && round < MAX_ROUNDS; round++) {
+        PG_TRY(simplify_round(&s));
+        if (s.changed) {
             *change = PG_CHANGED;
         }
     }

@@ -18,14 +18,21 @@ typedef struct pg_simplify {
     PG_VEC(pg_fact) facts;   /* by value id */
     PG_VEC(pg_inst *) known; /* pure operations in scope; `table` holds indices into it */
     pg_map table;            /* hash of an expression -> index in known */
+    pg_map hoisted;          /* hashes of expressions that left a loop */
     uint32_t tile_base;      /* known[tile_base..] stand in the same partition */
     bool is_launch;          /* in the launch region: the manifest prints what stands there */
     bool is_oom;
     bool changed;
+    bool again; /* a change may have made a chance that only another round sees (I5) */
 } pg_simplify;
 
+/* Room for the facts of all values of the kernel; `facts.at[0]` is always there. */
+pg_fact *pg_simplify_grow(pg_simplify *s, pg_val v);
 /* Facts of a value; never NULL. */
-pg_fact *pg_simplify_fact(pg_simplify *s, pg_val v);
+static inline pg_fact *pg_simplify_fact(pg_simplify *s, pg_val v)
+{
+    return v.id < s->facts.n ? &s->facts.at[v.id] : pg_simplify_grow(s, v);
+}
 /* The value that stands for v now. */
 pg_val pg_simplify_find(pg_simplify *s, pg_val v);
 /* v's constant pattern, cut to the width of its element; false if it has none or is poison. */
@@ -42,11 +49,12 @@ pg_val pg_simplify_emit_const(pg_simplify *s, pg_inst *at, pg_type type, uint64_
  * operations before it. */
 pg_val pg_simplify_fold(pg_simplify *s, pg_inst *i);
 
-/* simplify_cse.c: the operation in scope that computes the same, or NULL. */
-pg_inst *pg_simplify_lookup(pg_simplify *s, const pg_inst *i);
-void pg_simplify_remember(pg_simplify *s, pg_inst *i);
+/* simplify_cse.c: the operation in scope that computes the same, or NULL; then *free_key is where
+ * pg_simplify_remember puts this one, as long as its operands stay. */
+pg_inst *pg_simplify_lookup(pg_simplify *s, const pg_inst *i, uint64_t *free_key);
+void pg_simplify_remember(pg_simplify *s, pg_inst *i, uint64_t free_key);
 
-/* simplify_dce.c: removes what nobody needs. */
-pg_status pg_simplify_dce(pg_kernel *k, pg_arena *scratch, bool *changed);
+/* simplify_dce.c: removes what nobody needs. *again: a loop or branch has fewer results. */
+pg_status pg_simplify_dce(pg_kernel *k, pg_arena *scratch, bool *changed, bool *again);
 
 #endif

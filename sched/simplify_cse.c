@@ -92,7 +92,7 @@ static bool has_tile(const pg_simplify *s, const pg_inst *i)
  * closing a scope is a truncation. */
 #define NEXT_KEY(h) ((h) + 0x9e3779b97f4a7c15ull)
 
-pg_inst *pg_simplify_lookup(pg_simplify *s, const pg_inst *i)
+pg_inst *pg_simplify_lookup(pg_simplify *s, const pg_inst *i, uint64_t *free_key)
 {
     uint64_t h = hash_inst(s, i);
     const uint32_t base = has_tile(s, i) ? s->tile_base : 0;
@@ -101,16 +101,14 @@ pg_inst *pg_simplify_lookup(pg_simplify *s, const pg_inst *i)
             return s->known.at[*at];
         }
     }
+    *free_key = h;
     return NULL;
 }
 
-void pg_simplify_remember(pg_simplify *s, pg_inst *i)
+void pg_simplify_remember(pg_simplify *s, pg_inst *i, uint64_t free_key)
 {
-    uint64_t h = hash_inst(s, i);
-    while (pg_map_get(&s->table, h)) {
-        h = NEXT_KEY(h);
-    }
-    if (!pg_vec_push(s->scratch, &s->known, i) || !pg_map_put(&s->table, h, s->known.n - 1)) {
+    if (!pg_vec_push(s->scratch, &s->known, i) ||
+        !pg_map_put(&s->table, free_key, s->known.n - 1)) {
         s->is_oom = true;
     }
 }

@@ -15,6 +15,7 @@ typedef struct liveness {
     pg_vec_u32 work; /* values to look at */
     bool is_oom;
     bool changed;
+    bool has_dropped; /* a result */
 } liveness;
 
 static bool is_removable(const pg_inst *i)
@@ -153,6 +154,7 @@ static void drop_result(liveness *l, pg_inst *i, uint32_t index)
     i->n_out--;
     l->k->stamp++;
     l->changed = true;
+    l->has_dropped = true;
 }
 
 static void sweep(liveness *l, pg_region *r)
@@ -179,7 +181,7 @@ static void sweep(liveness *l, pg_region *r)
     }
 }
 
-pg_status pg_simplify_dce(pg_kernel *k, pg_arena *scratch, bool *changed)
+pg_status pg_simplify_dce(pg_kernel *k, pg_arena *scratch, bool *changed, bool *again)
 {
     liveness l = {.k = k, .scratch = scratch};
     l.vals = PG_NEWS(scratch, uint8_t, (size_t)k->values.n + 1);
@@ -202,5 +204,6 @@ pg_status pg_simplify_dce(pg_kernel *k, pg_arena *scratch, bool *changed)
     }
     sweep(&l, k->body);
     *changed = *changed || l.changed;
+    *again = *again || l.has_dropped;
     return PG_OK;
 }

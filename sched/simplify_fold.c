@@ -87,35 +87,32 @@ typedef enum pattern {
 typedef enum outcome { GIVES_LEFT, GIVES_ZERO, GIVES_ONES } outcome;
 
 typedef struct identity {
-    uint16_t op;
-    uint8_t pattern, outcome;
+    uint8_t n;
+    struct {
+        uint8_t pattern, outcome;
+    } at[3];
 } identity;
 
-static const identity identities[] = {
+static const identity identities[PG_OP_COUNT] = {
     /* clang-format off */
-    {PG_OP_IADD,  ANY_ZERO, GIVES_LEFT},
-    {PG_OP_ISUB,  ANY_ZERO, GIVES_LEFT}, {PG_OP_ISUB,  ANY_SAME, GIVES_ZERO},
-    {PG_OP_IMUL,  ANY_ONE,  GIVES_LEFT}, {PG_OP_IMUL,  ANY_ZERO, GIVES_ZERO},
-    {PG_OP_IDIV,  ANY_ONE,  GIVES_LEFT}, {PG_OP_IDIV,  ZERO_ANY, GIVES_ZERO},
-    {PG_OP_UDIV,  ANY_ONE,  GIVES_LEFT}, {PG_OP_UDIV,  ZERO_ANY, GIVES_ZERO},
-    {PG_OP_ICDIV, ANY_ONE,  GIVES_LEFT}, {PG_OP_ICDIV, ZERO_ANY, GIVES_ZERO},
-    {PG_OP_IREM,  ANY_ONE,  GIVES_ZERO}, {PG_OP_IREM,  ZERO_ANY, GIVES_ZERO},
-    {PG_OP_UREM,  ANY_ONE,  GIVES_ZERO}, {PG_OP_UREM,  ZERO_ANY, GIVES_ZERO},
-    {PG_OP_IMIN,  ANY_SAME, GIVES_LEFT}, {PG_OP_IMAX,  ANY_SAME, GIVES_LEFT},
-    {PG_OP_UMIN,  ANY_SAME, GIVES_LEFT}, {PG_OP_UMIN,  ANY_ZERO, GIVES_ZERO},
-    {PG_OP_UMIN,  ANY_ONES, GIVES_LEFT},
-    {PG_OP_UMAX,  ANY_SAME, GIVES_LEFT}, {PG_OP_UMAX,  ANY_ZERO, GIVES_LEFT},
-    {PG_OP_UMAX,  ANY_ONES, GIVES_ONES},
-    {PG_OP_AND,   ANY_ZERO, GIVES_ZERO}, {PG_OP_AND,   ANY_ONES, GIVES_LEFT},
-    {PG_OP_AND,   ANY_SAME, GIVES_LEFT},
-    {PG_OP_OR,    ANY_ZERO, GIVES_LEFT}, {PG_OP_OR,    ANY_ONES, GIVES_ONES},
-    {PG_OP_OR,    ANY_SAME, GIVES_LEFT},
-    {PG_OP_XOR,   ANY_ZERO, GIVES_LEFT}, {PG_OP_XOR,   ANY_SAME, GIVES_ZERO},
-    {PG_OP_SHL,   ANY_ZERO, GIVES_LEFT}, {PG_OP_SHL,   ANY_WIDE, GIVES_ZERO},
-    {PG_OP_SHL,   ZERO_ANY, GIVES_ZERO},
-    {PG_OP_USHR,  ANY_ZERO, GIVES_LEFT}, {PG_OP_USHR,  ANY_WIDE, GIVES_ZERO},
-    {PG_OP_USHR,  ZERO_ANY, GIVES_ZERO},
-    {PG_OP_ISHR,  ANY_ZERO, GIVES_LEFT}, {PG_OP_ISHR,  ZERO_ANY, GIVES_ZERO},
+    [PG_OP_IADD]  = {1, {{ANY_ZERO, GIVES_LEFT}}},
+    [PG_OP_ISUB]  = {2, {{ANY_ZERO, GIVES_LEFT}, {ANY_SAME, GIVES_ZERO}}},
+    [PG_OP_IMUL]  = {2, {{ANY_ONE,  GIVES_LEFT}, {ANY_ZERO, GIVES_ZERO}}},
+    [PG_OP_IDIV]  = {2, {{ANY_ONE,  GIVES_LEFT}, {ZERO_ANY, GIVES_ZERO}}},
+    [PG_OP_UDIV]  = {2, {{ANY_ONE,  GIVES_LEFT}, {ZERO_ANY, GIVES_ZERO}}},
+    [PG_OP_ICDIV] = {2, {{ANY_ONE,  GIVES_LEFT}, {ZERO_ANY, GIVES_ZERO}}},
+    [PG_OP_IREM]  = {2, {{ANY_ONE,  GIVES_ZERO}, {ZERO_ANY, GIVES_ZERO}}},
+    [PG_OP_UREM]  = {2, {{ANY_ONE,  GIVES_ZERO}, {ZERO_ANY, GIVES_ZERO}}},
+    [PG_OP_IMIN]  = {1, {{ANY_SAME, GIVES_LEFT}}},
+    [PG_OP_IMAX]  = {1, {{ANY_SAME, GIVES_LEFT}}},
+    [PG_OP_UMIN]  = {3, {{ANY_SAME, GIVES_LEFT}, {ANY_ZERO, GIVES_ZERO}, {ANY_ONES, GIVES_LEFT}}},
+    [PG_OP_UMAX]  = {3, {{ANY_SAME, GIVES_LEFT}, {ANY_ZERO, GIVES_LEFT}, {ANY_ONES, GIVES_ONES}}},
+    [PG_OP_AND]   = {3, {{ANY_ZERO, GIVES_ZERO}, {ANY_ONES, GIVES_LEFT}, {ANY_SAME, GIVES_LEFT}}},
+    [PG_OP_OR]    = {3, {{ANY_ZERO, GIVES_LEFT}, {ANY_ONES, GIVES_ONES}, {ANY_SAME, GIVES_LEFT}}},
+    [PG_OP_XOR]   = {2, {{ANY_ZERO, GIVES_LEFT}, {ANY_SAME, GIVES_ZERO}}},
+    [PG_OP_SHL]   = {3, {{ANY_ZERO, GIVES_LEFT}, {ANY_WIDE, GIVES_ZERO}, {ZERO_ANY, GIVES_ZERO}}},
+    [PG_OP_USHR]  = {3, {{ANY_ZERO, GIVES_LEFT}, {ANY_WIDE, GIVES_ZERO}, {ZERO_ANY, GIVES_ZERO}}},
+    [PG_OP_ISHR]  = {2, {{ANY_ZERO, GIVES_LEFT}, {ZERO_ANY, GIVES_ZERO}}},
     /* clang-format on */
 };
 
@@ -141,11 +138,12 @@ static bool matches(pg_simplify *s, const pg_inst *i, pattern p)
 
 static pg_val fold_identity(pg_simplify *s, pg_inst *i)
 {
-    for (size_t r = 0; r < PG_COUNT_OF(identities); r++) {
-        if (identities[r].op != i->op || !matches(s, i, (pattern)identities[r].pattern)) {
+    const identity *id = &identities[i->op];
+    for (uint32_t r = 0; r < id->n; r++) {
+        if (!matches(s, i, (pattern)id->at[r].pattern)) {
             continue;
         }
-        switch ((outcome)identities[r].outcome) {
+        switch ((outcome)id->at[r].outcome) {
         case GIVES_LEFT: return operand_value(s, i, i->in[0]);
         case GIVES_ZERO: return constant(s, i, 0);
         case GIVES_ONES: return constant(s, i, ones(width(s, i->out[0])));
@@ -166,6 +164,7 @@ static void put_constant_right(pg_simplify *s, pg_inst *i)
         pg_inst_set_in(i, 0, i->in[1]);
         pg_inst_set_in(i, 1, left);
         s->changed = true;
+        s->again = true; /* a literal may fit there */
     }
 }
 
@@ -439,17 +438,26 @@ static pg_val fold_addptr(pg_simplify *s, pg_inst *i)
                : nothing;
 }
 
-static const struct {
-    uint16_t op;
-    fold_rule rule;
-} rules[] = {
-    {PG_OP_SPLAT, fold_splat},   {PG_OP_IOTA, fold_iota},      {PG_OP_BROADCAST, fold_shape},
-    {PG_OP_EXPAND, fold_shape},  {PG_OP_RESHAPE, fold_shape},  {PG_OP_TRANSPOSE, fold_transpose},
-    {PG_OP_IDIV, fold_division}, {PG_OP_UDIV, fold_division},  {PG_OP_IREM, fold_division},
-    {PG_OP_UREM, fold_division}, {PG_OP_ICDIV, fold_division}, {PG_OP_INEG, fold_negation},
-    {PG_OP_IABS, fold_abs},      {PG_OP_ICMP, fold_compare},   {PG_OP_UCMP, fold_compare},
-    {PG_OP_SELECT, fold_select}, {PG_OP_CAST, fold_cast},      {PG_OP_UCAST, fold_cast},
-    {PG_OP_ADDPTR, fold_addptr},
+static const fold_rule rules[PG_OP_COUNT] = {
+    [PG_OP_SPLAT] = fold_splat,
+    [PG_OP_IOTA] = fold_iota,
+    [PG_OP_BROADCAST] = fold_shape,
+    [PG_OP_EXPAND] = fold_shape,
+    [PG_OP_RESHAPE] = fold_shape,
+    [PG_OP_TRANSPOSE] = fold_transpose,
+    [PG_OP_IDIV] = fold_division,
+    [PG_OP_UDIV] = fold_division,
+    [PG_OP_IREM] = fold_division,
+    [PG_OP_UREM] = fold_division,
+    [PG_OP_ICDIV] = fold_division,
+    [PG_OP_INEG] = fold_negation,
+    [PG_OP_IABS] = fold_abs,
+    [PG_OP_ICMP] = fold_compare,
+    [PG_OP_UCMP] = fold_compare,
+    [PG_OP_SELECT] = fold_select,
+    [PG_OP_CAST] = fold_cast,
+    [PG_OP_UCAST] = fold_cast,
+    [PG_OP_ADDPTR] = fold_addptr,
 };
 
 pg_val pg_simplify_fold(pg_simplify *s, pg_inst *i)
@@ -462,10 +470,5 @@ pg_val pg_simplify_fold(pg_simplify *s, pg_inst *i)
         put_constant_right(s, i);
         v = fold_identity(s, i);
     }
-    for (size_t r = 0; r < PG_COUNT_OF(rules) && v.id == 0; r++) {
-        if (rules[r].op == i->op) {
-            v = rules[r].rule(s, i);
-        }
-    }
-    return v;
+    return v.id == 0 && rules[i->op] != NULL ? rules[i->op](s, i) : v;
 }

@@ -92,7 +92,7 @@ typedef struct ptxgen_setting {
 } ptxgen_setting;
 
 typedef enum ptxgen_emit {
-    PTXGEN_EMIT_PTX = 0, /* PTX text, manifests and the IR after the last pass */
+    PTXGEN_EMIT_PTX = 0, /* PTX text and manifests; the IR only with PTXGEN_KEEP_IR */
     PTXGEN_EMIT_IR = 1,  /* only the IR after the last pass; stops before emission */
     PTXGEN_EMIT_NONE = 2 /* parse and verify; no pass runs, no text is made */
 } ptxgen_emit;
@@ -112,7 +112,8 @@ enum {
 /* ptxgen_options.flags */
 enum {
     PTXGEN_LIMIT_PASSES = 1, /* pass_limit holds */
-    PTXGEN_ANNOTATE = 2      /* comments in the PTX that name IR lines */
+    PTXGEN_ANNOTATE = 2,     /* comments in the PTX that name IR lines */
+    PTXGEN_KEEP_IR = 4       /* beside PTX also the IR after the last pass, as text */
 };
 
 typedef struct ptxgen_options {
@@ -242,6 +243,7 @@ PTXGEN_API void ptxgen_result_destroy(ptxgen_result *r_or_null);
 PTXGEN_API ptxgen_status ptxgen_result_status(const ptxgen_result *r);
 /* Empty where the options or an error stopped before it. */
 PTXGEN_API ptxgen_str ptxgen_result_ptx(const ptxgen_result *r);
+/* The IR after the last pass that ran. Beside PTX only where PTXGEN_KEEP_IR asked for it. */
 PTXGEN_API ptxgen_str ptxgen_result_ir(const ptxgen_result *r);
 /* Line of the IR that a line of the PTX text came from, both from 1; 0 where there is none. For
  * messages about the PTX text, such as those of an assembler. */

@@ -80,6 +80,8 @@ static void add_result(work *w, ptxgen_result *r)
     ptxgen_result_destroy(r);
 }
 
+static const ptxgen_options whole = {.struct_size = sizeof whole, .flags = PTXGEN_KEEP_IR};
+
 /* ---- kernels --------------------------------------------------------------------------------- */
 
 static void add_kernel(work *w, const ptxgen_kernel_info *k, const char *target,
@@ -100,7 +102,7 @@ static void add_kernel(work *w, const ptxgen_kernel_info *k, const char *target,
         add(w, str(message)); /* values that don't go together */
         return;
     }
-    (void)!ptxgen_module_compile(m, NULL, &r);
+    (void)!ptxgen_module_compile(m, &whole, &r);
     add_result(w, r);
     ptxgen_module_destroy(m);
 }
@@ -183,7 +185,7 @@ static void add_text(work *w, const char *name, ptxgen_str text)
     if (w->print != NULL) {
         (void)fprintf(w->print, "//// %s\n", name);
     }
-    (void)!ptxgen_compile(w->ctx, text, NULL, &r);
+    (void)!ptxgen_compile(w->ctx, text, &whole, &r);
     add_result(w, r);
 }
 

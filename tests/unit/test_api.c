@@ -120,6 +120,10 @@ Test(api, facts_of_a_result)
     ptxgen_result *r = NULL;
     cr_assert_eq(ptxgen_ctx_create(NULL, &ctx), PTXGEN_OK);
     cr_assert_eq(ptxgen_compile(ctx, text_of(good), NULL, &r), PTXGEN_OK);
+    cr_assert_eq(ptxgen_result_ir(r).len, 0); /* nobody asked for it */
+    ptxgen_result_destroy(r);
+    const ptxgen_options both = {.struct_size = sizeof both, .flags = PTXGEN_KEEP_IR};
+    cr_assert_eq(ptxgen_compile(ctx, text_of(good), &both, &r), PTXGEN_OK);
     ptxgen_ctx_destroy(ctx); /* results do not need it */
     cr_assert_eq(ptxgen_result_entry_count(r), 1);
     cr_assert_str_eq(ptxgen_result_entry_name(r, 0).ptr, "k");

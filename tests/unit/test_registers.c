@@ -25,6 +25,7 @@ static ptxgen_result *compile(ptxgen_ctx *ctx, const char *text, ptxgen_status e
     ptxgen_options o = {.struct_size = sizeof o,
                         .explain = {"registers", 9},
                         .verify = PTXGEN_VERIFY_EACH,
+                        .flags = PTXGEN_KEEP_IR,
                         .sink = {NULL, note}};
     explained[0] = 0;
     ptxgen_status status = ptxgen_compile(ctx, (ptxgen_str){text, strlen(text)}, &o, &r);
