@@ -69,6 +69,26 @@ static bool has_enc_name(const pg_module *m, pg_sym name)
     return false;
 }
 
+/* The hint, cut to the room that there is, and the number. */
+static pg_str numbered(const char *hint, uint32_t n, char *room, size_t size)
+{
+    char digits[10];
+    uint32_t n_digits = 0;
+    do {
+        digits[n_digits++] = (char)('0' + n % 10);
+        n /= 10;
+    } while (n != 0);
+    size_t at = 0;
+    while (hint[at] != 0 && at + sizeof digits < size) {
+        room[at] = hint[at];
+        at++;
+    }
+    while (n_digits > 0) {
+        room[at++] = digits[--n_digits];
+    }
+    return (pg_str){room, at};
+}
+
 pg_sym pg_module_enc_name(pg_module *m, pg_enc e, const char *hint)
 {
     const pg_sym none = {0};
@@ -77,20 +97,15 @@ pg_sym pg_module_enc_name(pg_module *m, pg_enc e, const char *hint)
             return m->encs.at[i].name;
         }
     }
-    pg_strbuf text;
     pg_sym name = none;
-    pg_strbuf_init(&text, m->ctx->alloc);
     for (uint32_t n = 0; e.id != 0 && (name.id == 0 || has_enc_name(m, name)); n++) {
-        pg_strbuf_clear(&text);
-        pg_putf(&text, "%s%u", hint, n);
-        name = pg_intern(&m->ctx->syms, pg_strbuf_str(&text));
-        if (text.is_oom || name.id == 0) {
+        char text[32];
+        name = pg_intern(&m->ctx->syms, numbered(hint, n, text, sizeof text));
+        if (name.id == 0) {
             m->arena.is_oom = true;
-            name = none;
             break;
         }
     }
-    pg_strbuf_fini(&text);
     pg_enc_name row = {.name = name, .enc = e};
     if (name.id != 0 && !pg_vec_push(&m->arena, &m->encs, row)) {
         return none;

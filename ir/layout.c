@@ -130,10 +130,15 @@ static uint32_t digits_of_dim(const pg_layout *l, uint32_t d,
     return n;
 }
 
+/* All coordinates of dimension d: the least power of two that is not below its extent, less 1. */
 static uint32_t field_mask(const pg_layout *l, uint32_t d)
 {
-    uint32_t bits = ceil_log2(l->dims[d]);
-    return bits == 32 ? UINT32_MAX : (1u << bits) - 1u;
+    uint32_t mask = l->dims[d] - 1;
+    mask |= mask >> 1;
+    mask |= mask >> 2;
+    mask |= mask >> 4;
+    mask |= mask >> 8;
+    return mask | mask >> 16;
 }
 
 /* All coordinate bits that the linear part reaches. */
@@ -241,6 +246,36 @@ pg_layout_error pg_layout_end(const pg_layout *l)
     return PG_LAYOUT_OK;
 }
 
+bool pg_layout_is_same(const pg_layout *a, const pg_layout *b)
+{
+    if (a->rank != b->rank || a->n_outer != b->n_outer) {
+        return false;
+    }
+    for (uint32_t i = 0; i < a->n_outer; i++) {
+        const pg_outer_digit *x = &a->outer[i], *y = &b->outer[i];
+        if (x->in_dim != y->in_dim || x->out_dim != y->out_dim || x->extent != y->extent ||
+            x->stride != y->stride) {
+            return false;
+        }
+    }
+    for (uint32_t d = 0; d < PG_LIN_DIM_COUNT; d++) {
+        if (a->n_bits[d] != b->n_bits[d]) {
+            return false;
+        }
+        for (uint32_t i = 0; i < a->n_bits[d]; i++) {
+            if (a->basis[d][i] != b->basis[d][i]) {
+                return false;
+            }
+        }
+    }
+    for (uint32_t d = 0; d < a->rank; d++) {
+        if (a->dims[d] != b->dims[d] || a->shift[d] != b->shift[d]) {
+            return false;
+        }
+    }
+    return true;
+}
+
 uint32_t pg_layout_size(const pg_layout *l, pg_lin_dim d)
 {
     uint64_t span = index_span(l, d);
@@ -265,10 +300,9 @@ void pg_layout_at(const pg_layout *l, const uint32_t index[PG_LIN_DIM_COUNT],
                 add[o->out_dim] += q * o->stride;
             }
         }
-        for (uint32_t b = 0; b < l->n_bits[d] && rest >> b != 0; b++) {
-            if ((rest >> b) & 1) {
-                coord ^= l->basis[d][b];
-            }
+        rest &= (1u << l->n_bits[d]) - 1;
+        for (; rest != 0; rest &= rest - 1) {
+            coord ^= l->basis[d][pg_ctz(rest)];
         }
     }
     for (uint32_t d = 0; d < l->rank; d++) {

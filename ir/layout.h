@@ -76,6 +76,8 @@ uint32_t pg_enc_extents(const pg_types *t, pg_enc enc, uint32_t bits, int32_t di
 /* A register layout as a LINEAR encoding (no outer digits). */
 pg_layout_error pg_enc_of_layout(pg_types *t, const pg_layout *l, pg_enc *out);
 
+/* The same indices, in the same way. */
+bool pg_layout_is_same(const pg_layout *a, const pg_layout *b);
 uint32_t pg_layout_size(const pg_layout *l,
                         pg_lin_dim d); /* extent of an index: registers per thread, ... */
 /* Coordinate of one index; out has rank entries. */

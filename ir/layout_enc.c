@@ -394,20 +394,20 @@ static pg_layout_error of_tile(const pg_types *t, const pg_type_info *ty, uint32
     return error != PG_LAYOUT_OK ? error : pg_layout_end(out);
 }
 
-typedef struct tile_layout {
+typedef struct known_layout {
     pg_layout_error error;
     pg_layout l;
-} tile_layout;
+} known_layout;
 
 pg_layout_error pg_layout_of_tile(const pg_types *t, pg_type tile, uint32_t n_warps, pg_layout *out)
 {
     const pg_memo_key key = {PG_MEMO_TILE, {tile.id, n_warps}};
-    const tile_layout *known = pg_memo_get(t, &key);
+    const known_layout *known = pg_memo_get(t, &key);
     if (known != NULL) {
         *out = known->l;
         return known->error;
     }
-    tile_layout made = {.error = PG_LAYOUT_OK};
+    known_layout made = {.error = PG_LAYOUT_OK};
     made.error = of_tile(t, pg_type_get(t, tile), n_warps, &made.l);
     pg_memo_put(t, &key, &made, sizeof made);
     *out = made.l;
@@ -462,9 +462,8 @@ pg_layout_error pg_layout_add_rows(pg_layout *l, const uint8_t *order, uint32_t 
     return b.error;
 }
 
-pg_layout_error pg_layout_of_buf(const pg_types *t, pg_type buf, pg_layout *out)
+static pg_layout_error of_buf(const pg_types *t, const pg_type_info *ty, pg_layout *out)
 {
-    const pg_type_info *ty = pg_type_get(t, buf);
     const pg_enc_info *e = pg_enc_get(t, ty->enc);
     memset(out, 0, sizeof *out);
     if (ty->kind != PG_TY_BUF && ty->kind != PG_TY_DESC) {
@@ -501,6 +500,21 @@ pg_layout_error pg_layout_of_buf(const pg_types *t, pg_type buf, pg_layout *out)
         error = swizzle(out, e->swizzle, elem_bytes);
     }
     return error != PG_LAYOUT_OK ? error : pg_layout_end(out);
+}
+
+pg_layout_error pg_layout_of_buf(const pg_types *t, pg_type buf, pg_layout *out)
+{
+    const pg_memo_key key = {PG_MEMO_BUF, {buf.id}};
+    const known_layout *known = pg_memo_get(t, &key);
+    if (known != NULL) {
+        *out = known->l;
+        return known->error;
+    }
+    known_layout made = {.error = PG_LAYOUT_OK};
+    made.error = of_buf(t, pg_type_get(t, buf), &made.l);
+    pg_memo_put(t, &key, &made, sizeof made);
+    *out = made.l;
+    return made.error;
 }
 
 /* ---- default, and back

@@ -108,7 +108,14 @@ const char *pg_enc_fault(const pg_types *t, pg_enc e);
 /* What was computed of types and numbers alone is remembered with them, for all modules of the
  * context. A key is what it is and up to four numbers; the value is copied, and stays at its
  * place. get: NULL if nothing is known. put may forget where memory runs out. */
-typedef enum pg_memo { PG_MEMO_TILE, PG_MEMO_CONVERT, PG_MEMO_MOVE, PG_MEMO_CONFLICTS } pg_memo;
+typedef enum pg_memo {
+    PG_MEMO_TILE,
+    PG_MEMO_BUF,
+    PG_MEMO_BACK,
+    PG_MEMO_CONVERT,
+    PG_MEMO_MOVE,
+    PG_MEMO_CONFLICTS
+} pg_memo;
 typedef struct pg_memo_key {
     uint32_t what; /* pg_memo */
     uint32_t of[4];

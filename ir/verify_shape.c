@@ -1,6 +1,7 @@
 /* verify_shape.c: what the table cannot say of tile operations: shapes that belong together,
  * bounds, literals. */
 #include "ir/convert.h"
+#include "ir/layout_back.h"
 #include "ir/reduce.h"
 #include "ir/verify.h"
 
@@ -258,29 +259,14 @@ static void check_part(pg_verifier *v, const pg_inst *i)
     }
 }
 
-/* The layout that the operand of a shape operation must have, so that no data moves. */
-static pg_layout_error layout_before(const shapes *s, const pg_layout *res, pg_layout *out)
-{
-    uint32_t perm[PG_MAX_RANK] = {0};
-    const pg_aval *list = pg_attr_get(&s->i->attrs, PG_A_PERM);
-    switch (s->i->op) {
-    case PG_OP_BROADCAST: return pg_layout_back_broadcast(res, s->in->rank, s->in->dims, out);
-    case PG_OP_EXPAND:
-        return pg_layout_back_expand(res, (uint32_t)pg_attr_int(&s->i->attrs, PG_A_DIM, 0), out);
-    case PG_OP_RESHAPE: return pg_layout_back_reshape(res, s->in->rank, s->in->dims, out);
-    default:
-        for (uint32_t d = 0; list != NULL && d < list->n && d < PG_MAX_RANK; d++) {
-            perm[d] = (uint32_t)list->items[d].num;
-        }
-        return pg_layout_back_transpose(res, perm, out);
-    }
-}
-
 /* With layouts on both sides: the same register of the same lane and warp holds the same element.
  */
 static bool same_places(const pg_layout *a, const pg_layout *b)
 {
     uint32_t warps = pg_layout_size(a, PG_LIN_WARP);
+    if (pg_layout_is_same(a, b)) {
+        return true;
+    }
     if (pg_layout_size(a, PG_LIN_REG) != pg_layout_size(b, PG_LIN_REG) ||
         pg_layout_size(b, PG_LIN_WARP) != warps) {
         return false;
@@ -304,16 +290,15 @@ static bool same_places(const pg_layout *a, const pg_layout *b)
 
 static void check_moves(pg_verifier *v, const shapes *s)
 {
-    pg_layout res;
-    pg_layout want;
     pg_layout have;
     uint32_t warps = pg_inst_warps(s->i);
     if (v->props == 0 || s->in->enc.id == 0 || s->out->enc.id == 0 ||
-        pg_layout_of_tile(v->types, s->in_type, warps, &have) != PG_LAYOUT_OK ||
-        pg_layout_of_tile(v->types, s->out_type, warps, &res) != PG_LAYOUT_OK) {
+        pg_layout_of_tile(v->types, s->in_type, warps, &have) != PG_LAYOUT_OK) {
         return;
     }
-    if (layout_before(s, &res, &want) != PG_LAYOUT_OK || !same_places(&have, &want)) {
+    const pg_layout_back want = pg_layout_back_of(v->types, v->k, s->i, s->out_type, warps);
+    if (want.res_error == PG_LAYOUT_OK &&
+        (want.error != PG_LAYOUT_OK || !same_places(&have, &want.layout))) {
         pg_verify_error(v, PG_D_MOVES_DATA, s->i->loc, pg_verify_op_text(s->i),
                         pg_verify_type_text(v, s->in_type), pg_verify_type_text(v, s->out_type));
     }

@@ -17,6 +17,14 @@ typedef struct pg_demand_list {
     uint32_t first, last; /* index + 1 into demands; 0: none */
 } pg_demand_list;
 
+/* What an operation without attributes was found to need, most recent ones. */
+enum { PG_PULLS = 16 };
+typedef struct pg_pulled {
+    uint32_t op, n_warps;
+    pg_type in, out;
+    pg_enc enc;
+} pg_pulled;
+
 typedef struct pg_layouts {
     pg_pass_env *env;
     pg_kernel *k;
@@ -28,8 +36,10 @@ typedef struct pg_layouts {
     PG_VEC(const pg_inst *) reduces; /* every `reduce`, in order of the text */
     uint32_t vec;                    /* elements per thread that memory accesses like: 16 bytes */
     PG_VEC(const pg_inst *) writers; /* operations that write memory */
-    pg_status status;                /* first failure that is not a diagnostic */
-    uint32_t n_errors;               /* diagnostics of this kernel */
+    pg_pulled pulled[PG_PULLS];      /* a ring */
+    uint32_t n_pulled;
+    pg_status status;  /* first failure that is not a diagnostic */
+    uint32_t n_errors; /* diagnostics of this kernel */
     bool changed;
 } pg_layouts;
 

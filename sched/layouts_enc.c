@@ -3,37 +3,8 @@
  * I1  Equal layouts of one shape get one encoding: the module's first that means it, else the
  *     blocked one, else the one of a fragment (mma, dot), else a linear one. So encodings can be
  *     compared by id. */
+#include "ir/layout_back.h"
 #include "sched/layouts.h"
-
-static bool layouts_equal(const pg_layout *a, const pg_layout *b)
-{
-    if (a->rank != b->rank || a->n_outer != b->n_outer) {
-        return false;
-    }
-    for (uint32_t i = 0; i < a->n_outer; i++) {
-        const pg_outer_digit *x = &a->outer[i], *y = &b->outer[i];
-        if (x->in_dim != y->in_dim || x->out_dim != y->out_dim || x->extent != y->extent ||
-            x->stride != y->stride) {
-            return false;
-        }
-    }
-    for (uint32_t d = 0; d < PG_LIN_DIM_COUNT; d++) {
-        if (a->n_bits[d] != b->n_bits[d]) {
-            return false;
-        }
-        for (uint32_t i = 0; i < a->n_bits[d]; i++) {
-            if (a->basis[d][i] != b->basis[d][i]) {
-                return false;
-            }
-        }
-    }
-    for (uint32_t d = 0; d < a->rank; d++) {
-        if (a->dims[d] != b->dims[d] || a->shift[d] != b->shift[d]) {
-            return false;
-        }
-    }
-    return true;
-}
 
 pg_str pg_layouts_enc_text(pg_layouts *l, pg_enc e)
 {
@@ -90,7 +61,7 @@ static bool means(pg_layouts *l, pg_enc e, pg_type tile, uint32_t n_warps, const
     return info->kind != PG_ENC_NONE && info->kind != PG_ENC_SMEM && info->rank == want->rank &&
            pg_layout_of_tile(l->types, pg_type_with_enc(l->types, tile, e), n_warps, &got) ==
                PG_LAYOUT_OK &&
-           layouts_equal(&got, want);
+           pg_layout_is_same(&got, want);
 }
 
 /* I1. The encoding that the tile has is taken before all others. */
@@ -182,39 +153,18 @@ pg_enc pg_layouts_default(pg_layouts *l, const pg_inst *at, pg_type tile)
     return e;
 }
 
-static pg_layout_error pull(pg_layouts *l, const pg_inst *i, const pg_layout *res, pg_layout *out)
+/* The encoding, not named yet; id 0 after a message. */
+static pg_enc pull(pg_layouts *l, const pg_inst *i, pg_type type, pg_enc enc)
 {
-    const pg_type_info *t = pg_val_info(l->k, i->in[0]);
-    switch (i->op) {
-    case PG_OP_BROADCAST: return pg_layout_back_broadcast(res, t->rank, t->dims, out);
-    case PG_OP_EXPAND:
-        return pg_layout_back_expand(res, (uint32_t)pg_attr_int(&i->attrs, PG_A_DIM, 0), out);
-    case PG_OP_RESHAPE: return pg_layout_back_reshape(res, t->rank, t->dims, out);
-    case PG_OP_TRANSPOSE: {
-        uint32_t perm[PG_MAX_RANK] = {0};
-        const pg_aval *p = pg_attr_get(&i->attrs, PG_A_PERM);
-        for (uint32_t d = 0; p && d < p->n && d < PG_MAX_RANK; d++) {
-            perm[d] = (uint32_t)p->items[d].num;
-        }
-        return p ? pg_layout_back_transpose(res, perm, out) : PG_LAYOUT_SHAPE;
-    }
-    default: return PG_LAYOUT_SHAPE;
-    }
-}
-
-pg_enc pg_layouts_pull(pg_layouts *l, const pg_inst *i, pg_enc enc)
-{
-    pg_layout res, operand;
     pg_enc e = {0};
     const uint32_t n_warps = pg_inst_warps(i);
-    const pg_type type = pg_type_with_enc(l->types, pg_val_type(l->k, i->out[0]), enc);
-    pg_layout_error err = pg_layout_of_tile(l->types, type, n_warps, &res);
-    if (err != PG_LAYOUT_OK) {
-        return no_layout(l, i, type, err);
+    const pg_layout_back back = pg_layout_back_of(l->types, l->k, i, type, n_warps);
+    if (back.res_error != PG_LAYOUT_OK) {
+        return no_layout(l, i, type, back.res_error);
     }
-    err = pull(l, i, &res, &operand);
+    pg_layout_error err = back.error;
     if (err == PG_LAYOUT_OK) {
-        err = pg_layouts_enc_for(l, pg_val_type(l->k, i->in[0]), n_warps, &operand, &e);
+        err = pg_layouts_enc_for(l, pg_val_type(l->k, i->in[0]), n_warps, &back.layout, &e);
     }
     if (err != PG_LAYOUT_OK) {
         const pg_str name = pg_layouts_enc_text(l, enc);
@@ -223,6 +173,27 @@ pg_enc pg_layouts_pull(pg_layouts *l, const pg_inst *i, pg_enc enc)
         l->n_errors++;
         return (pg_enc){0};
     }
-    (void)pg_layouts_enc_text(l, e);
+    return e;
+}
+
+pg_enc pg_layouts_pull(pg_layouts *l, const pg_inst *i, pg_enc enc)
+{
+    const pg_type in = pg_val_type(l->k, i->in[0]);
+    const pg_type type = pg_type_with_enc(l->types, pg_val_type(l->k, i->out[0]), enc);
+    const uint32_t n_warps = pg_inst_warps(i);
+    for (uint32_t p = 0; p < PG_PULLS && i->attrs.n == 0; p++) {
+        const pg_pulled *known = &l->pulled[p];
+        if (known->op == i->op && known->n_warps == n_warps && pg_type_eq(known->in, in) &&
+            pg_type_eq(known->out, type)) {
+            return known->enc; /* I1: what was found first stays the first, and has its name */
+        }
+    }
+    const pg_enc e = pull(l, i, type, enc);
+    if (e.id != 0) {
+        (void)pg_layouts_enc_text(l, e);
+        if (i->attrs.n == 0) {
+            l->pulled[l->n_pulled++ % PG_PULLS] = (pg_pulled){i->op, n_warps, in, type, e};
+        }
+    }
     return e;
 }

@@ -439,24 +439,12 @@ static pg_val fold_addptr(pg_simplify *s, pg_inst *i)
 }
 
 static const fold_rule rules[PG_OP_COUNT] = {
-    [PG_OP_SPLAT] = fold_splat,
-    [PG_OP_IOTA] = fold_iota,
-    [PG_OP_BROADCAST] = fold_shape,
-    [PG_OP_EXPAND] = fold_shape,
-    [PG_OP_RESHAPE] = fold_shape,
-    [PG_OP_TRANSPOSE] = fold_transpose,
-    [PG_OP_IDIV] = fold_division,
-    [PG_OP_UDIV] = fold_division,
-    [PG_OP_IREM] = fold_division,
-    [PG_OP_UREM] = fold_division,
-    [PG_OP_ICDIV] = fold_division,
-    [PG_OP_INEG] = fold_negation,
-    [PG_OP_IABS] = fold_abs,
-    [PG_OP_ICMP] = fold_compare,
-    [PG_OP_UCMP] = fold_compare,
-    [PG_OP_SELECT] = fold_select,
-    [PG_OP_CAST] = fold_cast,
-    [PG_OP_UCAST] = fold_cast,
+    [PG_OP_SPLAT] = fold_splat,   [PG_OP_IOTA] = fold_iota,      [PG_OP_BROADCAST] = fold_shape,
+    [PG_OP_EXPAND] = fold_shape,  [PG_OP_RESHAPE] = fold_shape,  [PG_OP_TRANSPOSE] = fold_transpose,
+    [PG_OP_IDIV] = fold_division, [PG_OP_UDIV] = fold_division,  [PG_OP_IREM] = fold_division,
+    [PG_OP_UREM] = fold_division, [PG_OP_ICDIV] = fold_division, [PG_OP_INEG] = fold_negation,
+    [PG_OP_IABS] = fold_abs,      [PG_OP_ICMP] = fold_compare,   [PG_OP_UCMP] = fold_compare,
+    [PG_OP_SELECT] = fold_select, [PG_OP_CAST] = fold_cast,      [PG_OP_UCAST] = fold_cast,
     [PG_OP_ADDPTR] = fold_addptr,
 };
 
