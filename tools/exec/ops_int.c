@@ -174,8 +174,8 @@ static void decode_add_sub(pe_dec *d, bool is_sub)
         pe_half_arith(d, t, is_sub ? '-' : '+');
     } else if (t == PG_PTX_S32 && pe_take(d, "sat")) {
         pe_end2(d, t, is_sub ? sub_sat : add_sat);
-    } else if (t == PG_PTX_T_NONE && !is_sub && pe_take_one(d, "u16x2 s16x2") != 0) {
-        pe_end2(d, PG_PTX_B32, add_16x2);
+    } else if ((t == PG_PTX_U16X2 || t == PG_PTX_S16X2) && !is_sub) {
+        pe_end2(d, t, add_16x2);
     } else {
         pe_end2(d, t, (is_sub ? sub_fns : add_fns)[int_index(t)]);
     }
@@ -500,6 +500,28 @@ PE_OP2(max_s64, 64, S64(x) > S64(y) ? x : y)
 PE_OP2(min_relu, 32, S32(x) < S32(y) ? (S32(x) < 0 ? 0 : x) : (S32(y) < 0 ? 0 : y))
 PE_OP2(max_relu, 32, S32(x) > S32(y) ? (S32(x) < 0 ? 0 : x) : (S32(y) < 0 ? 0 : y))
 
+/* Pairs: each half as the function of 16 bits has it. */
+#define X2(op, of) (U16(op(of(x), of(y))) | U16(op(of(x >> 16), of(y >> 16))) << 16)
+#define LEAST(a, b) ((a) < (b) ? (a) : (b))
+#define MOST(a, b)  ((a) > (b) ? (a) : (b))
+#define LEAST_RELU(a, b) MOST(LEAST(a, b), 0)
+#define MOST_RELU(a, b)  MOST(MOST(a, b), 0)
+PE_OP2(min_u16x2, 32, X2(LEAST, U16))
+PE_OP2(max_u16x2, 32, X2(MOST, U16))
+PE_OP2(min_s16x2, 32, X2(LEAST, S16))
+PE_OP2(max_s16x2, 32, X2(MOST, S16))
+PE_OP2(min_relu_s16x2, 32, X2(LEAST_RELU, S16))
+PE_OP2(max_relu_s16x2, 32, X2(MOST_RELU, S16))
+
+static void minmax_of_pairs(pe_dec *d, pg_ptx_type t, bool is_max)
+{
+    bool is_relu = t == PG_PTX_S16X2 && pe_take(d, "relu");
+    pe_fn fn = is_relu             ? (is_max ? max_relu_s16x2 : min_relu_s16x2)
+               : t == PG_PTX_U16X2 ? (is_max ? max_u16x2 : min_u16x2)
+                                   : (is_max ? max_s16x2 : min_s16x2);
+    pe_end2(d, t, fn);
+}
+
 void pe_dec_minmax(pe_dec *d)
 {
     static const pe_fn mins[7] = {min_u16, min_u32, min_u64, min_s16, min_s32, min_s64, NULL};
@@ -512,6 +534,8 @@ void pe_dec_minmax(pe_dec *d)
         pe_half_minmax(d, t, is_max);
     } else if (t == PG_PTX_S32 && pe_take(d, "relu")) {
         pe_end2(d, t, is_max ? max_relu : min_relu);
+    } else if (t == PG_PTX_U16X2 || t == PG_PTX_S16X2) {
+        minmax_of_pairs(d, t, is_max);
     } else {
         pe_end2(d, t, (is_max ? maxs : mins)[int_index(t)]);
     }
