@@ -1,4 +1,5 @@
-/* run.c: runs the random programs of a file on the executor, and compares with the same programs on the host.
+/* run.c: runs the random programs of a file on the executor, and compares with the same programs on
+ * the host.
  *
  *     random_run HOST.so KERNELS.ptx N_SEEDS [PROGRAM]
  * The second seed and every one after it looks for races. Exit: 0 all equal, 1 not. */
@@ -18,10 +19,11 @@ enum { N_IN = 256 };
 /* Whole numbers small and large, bits of floats, edges. */
 static void fill(uint32_t *in)
 {
-    static const uint32_t edges[] = {0,          1,          2,          31,         32,         0xFF,
-                                     0x7F,       0x80,       0x7FFF,     0x8000,     0xFFFF,     0x7FFFFFFF,
-                                     0x80000000, 0xFFFFFFFF, 0x3F800000, 0xBF800000, 0x7F800000, 0xFF800000,
-                                     0x7FC00000, 1u << 23,   0x33800000, 0x3C00,     0x7C00,     0x0400};
+    static const uint32_t edges[] = {0,          1,          2,          31,         32,
+                                     0xFF,       0x7F,       0x80,       0x7FFF,     0x8000,
+                                     0xFFFF,     0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0x3F800000,
+                                     0xBF800000, 0x7F800000, 0xFF800000, 0x7FC00000, 1u << 23,
+                                     0x33800000, 0x3C00,     0x7C00,     0x0400};
     uint64_t s = 88172645463325252u;
     for (uint32_t i = 0; i < N_IN; i++) {
         s ^= s << 13;
@@ -42,7 +44,8 @@ static void show_faults(ptxexec_report *r)
     }
     for (size_t k = 0; k < ptxexec_report_fault_count(r) && k < 3; k++) {
         ptxexec_fault f = ptxexec_report_fault(r, k);
-        fprintf(stderr, "  line %u:%u: %s: %s\n", f.at.line, f.at.column, ptxexec_fault_kind_text(f.kind), f.message);
+        fprintf(stderr, "  line %u:%u: %s: %s\n", f.at.line, f.at.column,
+                ptxexec_fault_kind_text(f.kind), f.message);
     }
 }
 
@@ -58,11 +61,13 @@ static bool run_once(ptxexec_module *m, const random_program *p, const arrays *a
     size_t entry = 0;
     uint64_t params[2] = {0, 0};
     size_t size = p->n_out * sizeof *a->got;
-    bool is_ok = ptxexec_module_find(m, p->name, &entry) == PTXEXEC_OK &&
-                 ptxexec_device_create(NULL, &d) == PTXEXEC_OK &&
-                 ptxexec_device_alloc(d, sizeof a->in, PTXEXEC_FILL_POISON, "in", &params[0]) == PTXEXEC_OK &&
-                 ptxexec_device_alloc(d, size, PTXEXEC_FILL_ZERO, "out", &params[1]) == PTXEXEC_OK &&
-                 ptxexec_device_write(d, params[0], a->in, sizeof a->in) == PTXEXEC_OK;
+    bool is_ok =
+        ptxexec_module_find(m, p->name, &entry) == PTXEXEC_OK &&
+        ptxexec_device_create(NULL, &d) == PTXEXEC_OK &&
+        ptxexec_device_alloc(d, sizeof a->in, PTXEXEC_FILL_POISON, "in", &params[0]) ==
+            PTXEXEC_OK &&
+        ptxexec_device_alloc(d, size, PTXEXEC_FILL_ZERO, "out", &params[1]) == PTXEXEC_OK &&
+        ptxexec_device_write(d, params[0], a->in, sizeof a->in) == PTXEXEC_OK;
     ptxexec_launch_options o = {.struct_size = sizeof o,
                                 .entry = entry,
                                 .grid = {p->n_blocks, 1, 1},
@@ -79,7 +84,9 @@ static bool run_once(ptxexec_module *m, const random_program *p, const arrays *a
         }
     }
     uint64_t n_poison = 0;
-    is_ok = is_ok && ptxexec_device_read(d, params[1], a->got, size, &n_poison, NULL) == PTXEXEC_OK && n_poison == 0;
+    is_ok = is_ok &&
+            ptxexec_device_read(d, params[1], a->got, size, &n_poison, NULL) == PTXEXEC_OK &&
+            n_poison == 0;
     for (uint32_t i = 0; i < p->n_out && is_ok; i++) {
         if (a->got[i] != a->want[i]) {
             fprintf(stderr, "  out[%u] is 0x%llx, expected 0x%llx\n", i, a->got[i], a->want[i]);
