@@ -106,29 +106,31 @@ bool pg_is_pow2(uint64_t x)
     return x != 0 && (x & (x - 1)) == 0;
 }
 
-uint64_t pg_hash_mix(uint64_t h, uint64_t x)
+static uint64_t bytes_8(const unsigned char *at)
 {
-    h ^= x + 0x9E3779B97F4A7C15u + (h << 6) + (h >> 2);
-    h ^= h >> 32;
-    h *= 0xD6E8FEB86659FD93u;
-    h ^= h >> 32;
-    h *= 0xD6E8FEB86659FD93u;
-    h ^= h >> 32;
-    return h;
+    uint64_t x;
+    memcpy(&x, at, sizeof x);
+    return x;
+}
+
+static uint64_t bytes_4(const unsigned char *at)
+{
+    uint32_t x;
+    memcpy(&x, at, sizeof x);
+    return x;
 }
 
 uint64_t pg_hash(const void *bytes, size_t n)
 {
     const unsigned char *at = bytes;
-    uint64_t h = pg_hash_mix(0, n);
-    for (; n >= 8; n -= 8, at += 8) {
-        uint64_t word;
-        memcpy(&word, at, sizeof word);
-        h = pg_hash_mix(h, word);
+    uint64_t h = pg_hash_mix(0, n), rest = 0;
+    for (; n > 8; n -= 8, at += 8) {
+        h = pg_hash_mix(h, bytes_8(at));
     }
-    uint64_t rest = 0;
-    for (size_t i = 0; i < n; i++) {
-        rest = rest << 8 | at[i];
+    if (n >= 4) { /* two words that may overlap */
+        rest = bytes_4(at) << 32 | bytes_4(at + n - 4);
+    } else if (n != 0) {
+        rest = (uint64_t)at[0] << 16 | (uint64_t)at[n / 2] << 8 | at[n - 1];
     }
     return pg_hash_mix(h, rest);
 }

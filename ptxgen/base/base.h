@@ -68,8 +68,14 @@ uint32_t pg_clz(uint64_t x); /* of 64 bits; 64 for 0 */
 uint32_t pg_popcount(uint64_t x);
 uint32_t pg_log2(uint64_t x); /* floor */
 bool pg_is_pow2(uint64_t x);  /* false for 0 */
+/* For tables in memory: no figure of it may reach what is written. */
 uint64_t pg_hash(const void *bytes, size_t n);
-uint64_t pg_hash_mix(uint64_t h, uint64_t x);
+static inline uint64_t pg_hash_mix(uint64_t h, uint64_t x)
+{
+    h = (h + UINT64_C(0x9E3779B97F4A7C15)) ^ x;
+    h *= UINT64_C(0xD6E8FEB86659FD93);
+    return h ^ h >> 32;
+}
 
 /* Small-float conversions on bit patterns, round to nearest even, NaN stays NaN (quiet), used by
  * the constant folder, the interpreter and tools. Exact, independent of the host's rounding mode

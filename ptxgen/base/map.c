@@ -76,17 +76,19 @@ static bool rebuild(pg_map *m)
 
 static bool put(pg_map *m, uint64_t key, const pg_str *text, uint32_t value)
 {
-    uint32_t *old = get(m, key, text);
-    if (old != NULL) {
-        *old = value;
+    uint32_t slot = m->n_slots == 0 ? 0 : find_slot(m, key, text);
+    if (m->n_slots != 0 && m->slots[slot] != 0) {
+        m->entries[m->slots[slot] - 1].value = value;
         return true;
     }
-    if (m->n == m->cap && !rebuild(m)) {
-        return false;
+    if (m->n == m->cap) {
+        if (!rebuild(m)) {
+            return false;
+        }
+        slot = find_slot(m, key, text);
     }
     m->entries[m->n] = (pg_map_entry){key, text == NULL ? (pg_str){NULL, 0} : *text, value};
-    m->slots[find_slot(m, key, text)] = m->n + 1;
-    m->n++;
+    m->slots[slot] = ++m->n;
     return true;
 }
 
