@@ -203,20 +203,13 @@ static void *grow_large(pg_arena *a, void *block, size_t bytes)
     } else {
         a->large = b;
     }
-    memset((char *)b->data + old, 0, bytes - old);
     note_used(a, bytes - old);
     return b->data;
 }
 
-void *pg_arena_grow(pg_arena *a, void *block, size_t old_size, size_t new_size)
+/* A block of `old` bytes made one of `bytes`, both rounded; the new part is not zeroed. */
+static void *grow(pg_arena *a, void *block, size_t old, size_t bytes)
 {
-    if (block == NULL || a->is_oom || new_size > SIZE_MAX / 2) {
-        return pg_arena_get(a, new_size, 1);
-    }
-    const size_t old = rounded(old_size), bytes = rounded(new_size);
-    if (bytes <= old) {
-        return block;
-    }
     if (old >= LARGE) {
         return grow_large(a, block, bytes);
     }
@@ -225,22 +218,48 @@ void *pg_arena_grow(pg_arena *a, void *block, size_t old_size, size_t new_size)
     if (is_last && bytes < LARGE && a->top->cap - a->top->used >= bytes - old) {
         a->top->used += bytes - old;
         note_used(a, bytes - old);
-        memset((char *)block + old, 0, bytes - old);
         return block;
     }
     char *moved = get(a, bytes);
-    if (moved == NULL) {
+    if (moved != NULL) {
+        memcpy(moved, block, old);
+        leave(a, block, old);
+    }
+    return moved;
+}
+
+static void *grow_to(pg_arena *a, void *block, size_t old_size, size_t new_size, bool is_zeroed)
+{
+    if (a->is_oom || new_size > SIZE_MAX / 2) {
+        a->is_oom = true;
         return NULL;
     }
-    memcpy(moved, block, old);
-    memset(moved + old, 0, bytes - old);
-    leave(a, block, old);
-    return moved;
+    const size_t old = block == NULL ? 0 : rounded(old_size), bytes = rounded(new_size);
+    if (bytes <= old) {
+        return block;
+    }
+    char *at = block == NULL ? get(a, bytes) : grow(a, block, old, bytes);
+    if (at != NULL && is_zeroed) {
+        memset(at + old, 0, bytes - old);
+    } else if (at != NULL && PG_ARENA_HUNTS) {
+        memset(at + old, 0xDD, bytes - old);
+    }
+    return at;
+}
+
+void *pg_arena_grow(pg_arena *a, void *block, size_t old_size, size_t new_size)
+{
+    return grow_to(a, block, old_size, new_size, true);
+}
+
+void *pg_arena_grow_unset(pg_arena *a, void *block, size_t old_size, size_t new_size)
+{
+    return grow_to(a, block, old_size, new_size, false);
 }
 
 void *pg_arena_copy(pg_arena *a, const void *bytes, size_t size)
 {
-    void *block = pg_arena_get(a, size, 1);
+    void *block = pg_arena_grow_unset(a, NULL, 0, size);
     if (block != NULL && size != 0) {
         memcpy(block, bytes, size);
     }
@@ -250,13 +269,14 @@ void *pg_arena_copy(pg_arena *a, const void *bytes, size_t size)
 pg_str pg_arena_str(pg_arena *a, pg_str s)
 {
     size_t size;
-    char *text = pg_size_add(s.len, 1, &size) ? pg_arena_get(a, size, 1) : NULL;
+    char *text = pg_size_add(s.len, 1, &size) ? pg_arena_grow_unset(a, NULL, 0, size) : NULL;
     if (text == NULL) {
         return PG_STR("");
     }
     if (s.len != 0) {
         memcpy(text, s.ptr, s.len);
     }
+    text[s.len] = '\0';
     return (pg_str){text, s.len};
 }
 

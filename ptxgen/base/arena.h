@@ -50,6 +50,8 @@ void *pg_arena_get(pg_arena *a, size_t size,
 /* A block of pg_arena_get (or NULL, 0) made larger: where it now lies, the new part zeroed. In
  * place where possible. NULL when out of memory; the old block stays valid then. */
 void *pg_arena_grow(pg_arena *a, void *block, size_t old_size, size_t new_size);
+/* The same, but the new part holds anything: for an owner who writes it before he reads it. */
+void *pg_arena_grow_unset(pg_arena *a, void *block, size_t old_size, size_t new_size);
 void *pg_arena_copy(pg_arena *a, const void *bytes, size_t size);
 pg_str pg_arena_str(pg_arena *a, pg_str s); /* copy, NUL-terminated */
 pg_arena_mark pg_arena_mark_get(const pg_arena *a);

@@ -47,25 +47,7 @@ pg_str pg_str_sub(pg_str s, size_t from, size_t to)
     return (pg_str){s.ptr + from, to - from};
 }
 
-/* ---- sizes and bits ------------------------------------------------------------------------ */
-
-bool pg_size_mul(size_t a, size_t b, size_t *out)
-{
-    if (b != 0 && a > SIZE_MAX / b) {
-        return false;
-    }
-    *out = a * b;
-    return true;
-}
-
-bool pg_size_add(size_t a, size_t b, size_t *out)
-{
-    if (a > SIZE_MAX - b) {
-        return false;
-    }
-    *out = a + b;
-    return true;
-}
+/* ---- bits and hashes ------------------------------------------------------------------------ */
 
 uint32_t pg_popcount(uint64_t x)
 {
@@ -73,37 +55,6 @@ uint32_t pg_popcount(uint64_t x)
     x = (x & 0x3333333333333333u) + ((x >> 2) & 0x3333333333333333u);
     x = (x + (x >> 4)) & 0x0F0F0F0F0F0F0F0Fu;
     return (uint32_t)((x * 0x0101010101010101u) >> 56);
-}
-
-uint32_t pg_ctz(uint64_t x)
-{
-#if defined(__GNUC__)
-    return x == 0 ? 64 : (uint32_t)__builtin_ctzll(x);
-#else
-    return x == 0 ? 64 : pg_popcount((x & (0 - x)) - 1);
-#endif
-}
-
-uint32_t pg_clz(uint64_t x)
-{
-#if defined(__GNUC__)
-    return x == 0 ? 64 : (uint32_t)__builtin_clzll(x);
-#else
-    for (uint32_t step = 1; step < 64; step *= 2) {
-        x |= x >> step;
-    }
-    return 64 - pg_popcount(x);
-#endif
-}
-
-uint32_t pg_log2(uint64_t x)
-{
-    return x == 0 ? 0 : 63 - pg_clz(x);
-}
-
-bool pg_is_pow2(uint64_t x)
-{
-    return x != 0 && (x & (x - 1)) == 0;
 }
 
 static uint64_t bytes_8(const unsigned char *at)

@@ -59,15 +59,52 @@ bool pg_str_starts(pg_str s, pg_str prefix);
 pg_str pg_str_sub(pg_str s, size_t from, size_t to); /* clamped to s */
 
 /* Checked sizes: false on overflow, *out untouched. */
-PG_CHECKED bool pg_size_mul(size_t a, size_t b, size_t *out);
-PG_CHECKED bool pg_size_add(size_t a, size_t b, size_t *out);
+PG_CHECKED static inline bool pg_size_mul(size_t a, size_t b, size_t *out)
+{
+    if (b != 0 && a > SIZE_MAX / b) {
+        return false;
+    }
+    *out = a * b;
+    return true;
+}
+PG_CHECKED static inline bool pg_size_add(size_t a, size_t b, size_t *out)
+{
+    if (a > SIZE_MAX - b) {
+        return false;
+    }
+    *out = a + b;
+    return true;
+}
 
 /* Bits. All are total: ctz and log2 of 0 give 64 and 0. */
-uint32_t pg_ctz(uint64_t x);
-uint32_t pg_clz(uint64_t x); /* of 64 bits; 64 for 0 */
 uint32_t pg_popcount(uint64_t x);
-uint32_t pg_log2(uint64_t x); /* floor */
-bool pg_is_pow2(uint64_t x);  /* false for 0 */
+static inline uint32_t pg_ctz(uint64_t x)
+{
+#if defined(__GNUC__)
+    return x == 0 ? 64 : (uint32_t)__builtin_ctzll(x);
+#else
+    return x == 0 ? 64 : pg_popcount((x & (0 - x)) - 1);
+#endif
+}
+static inline uint32_t pg_clz(uint64_t x) /* of 64 bits; 64 for 0 */
+{
+#if defined(__GNUC__)
+    return x == 0 ? 64 : (uint32_t)__builtin_clzll(x);
+#else
+    for (uint32_t step = 1; step < 64; step *= 2) {
+        x |= x >> step;
+    }
+    return 64 - pg_popcount(x);
+#endif
+}
+static inline uint32_t pg_log2(uint64_t x) /* floor */
+{
+    return x == 0 ? 0 : 63 - pg_clz(x);
+}
+static inline bool pg_is_pow2(uint64_t x) /* false for 0 */
+{
+    return x != 0 && (x & (x - 1)) == 0;
+}
 /* For tables in memory: no figure of it may reach what is written. */
 uint64_t pg_hash(const void *bytes, size_t n);
 static inline uint64_t pg_hash_mix(uint64_t h, uint64_t x)

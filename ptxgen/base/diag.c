@@ -24,7 +24,7 @@ bool pg_diags_is_full(const pg_diags *d, pg_severity severity)
 
 static void keep(pg_diags *d, const pg_diag *diag)
 {
-    d->at = pg_vec_grow(d->arena, d->at, d->n, &d->cap, 1, sizeof *d->at);
+    d->at = pg_vec_grow(d->arena, d->at, d->n, &d->cap, 1, sizeof *d->at, false);
     if (d->n == d->cap) {
         d->n_dropped++;
         return;

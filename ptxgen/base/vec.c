@@ -2,7 +2,8 @@
 
 enum { MANY_BYTES = 1 << 17 };
 
-void *pg_vec_grow(pg_arena *a, void *at, uint32_t n, uint32_t *cap, uint32_t more, size_t item_size)
+void *pg_vec_grow(pg_arena *a, void *at, uint32_t n, uint32_t *cap, uint32_t more, size_t item_size,
+                  bool is_zeroed)
 {
     const uint32_t limit = UINT32_C(1) << 31;
     if (more > limit || n > limit - more || n + more <= *cap) {
@@ -20,7 +21,9 @@ void *pg_vec_grow(pg_arena *a, void *at, uint32_t n, uint32_t *cap, uint32_t mor
     if (!pg_size_mul(item_size, new_cap, &bytes)) {
         a->is_oom = true;
     } else {
-        block = pg_arena_grow(a, *cap == 0 ? NULL : at, item_size * *cap, bytes);
+        void *old = *cap == 0 ? NULL : at;
+        block = is_zeroed ? pg_arena_grow(a, old, item_size * *cap, bytes)
+                          : pg_arena_grow_unset(a, old, item_size * *cap, bytes);
     }
     if (block == NULL) {
         return at;

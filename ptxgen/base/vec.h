@@ -19,18 +19,22 @@
 
 /* Storage with room for `more` further items, the n items in it, *cap raised; or, out of memory or
  * beyond 2^31 items, `at` as it was. Gives the block back instead of storing it through a void **,
- * which would break the aliasing rules. */
-void *pg_vec_grow(pg_arena *a, void *at, uint32_t n, uint32_t *cap, uint32_t more,
-                  size_t item_size);
+ * which would break the aliasing rules. is_zeroed: so is the new room. */
+void *pg_vec_grow(pg_arena *a, void *at, uint32_t n, uint32_t *cap, uint32_t more, size_t item_size,
+                  bool is_zeroed);
 
-/* True if there is room for `more` items now. */
-#define pg_vec_reserve(arena, v, more)                                                    \
-    ((v)->at = pg_vec_grow((arena), (v)->at, (v)->n, &(v)->cap, (more), sizeof *(v)->at), \
+/* True if there is room for `more` items now. Room that was made here is zeroed. */
+#define pg_vec_reserve(arena, v, more)                                                          \
+    ((v)->at = pg_vec_grow((arena), (v)->at, (v)->n, &(v)->cap, (more), sizeof *(v)->at, true), \
+     (v)->cap >= (v)->n && (v)->cap - (v)->n >= (more))
+/* The same without zeroing it. */
+#define pg_vec_room(arena, v, more)                                                              \
+    ((v)->at = pg_vec_grow((arena), (v)->at, (v)->n, &(v)->cap, (more), sizeof *(v)->at, false), \
      (v)->cap >= (v)->n && (v)->cap - (v)->n >= (more))
 /* True on success. Evaluates `item` once. */
-#define pg_vec_push(arena, v, item)                                                          \
-    (((v)->n < (v)->cap || pg_vec_reserve(arena, v, 1)) ? ((v)->at[(v)->n++] = (item), true) \
-                                                        : false)
+#define pg_vec_push(arena, v, item)                                                       \
+    (((v)->n < (v)->cap || pg_vec_room(arena, v, 1)) ? ((v)->at[(v)->n++] = (item), true) \
+                                                     : false)
 
 typedef PG_VEC(uint32_t) pg_vec_u32;
 typedef PG_VEC(uint64_t) pg_vec_u64;
