@@ -293,14 +293,15 @@ static pg_status lower_kernel(pg_lw *c)
 }
 
 /* A comment line before each kernel; the version is known only now. */
-static pg_status lead_with_manifests(pg_ptx_module *ptx, const pg_module *m, pg_diags *diags)
+static pg_status lead_with_manifests(pg_ptx_module *ptx, const pg_module *m,
+                                     const pg_launch_plan *plans, pg_diags *diags)
 {
     uint32_t n = 0;
     for (const pg_kernel *k = m->kernels; k != NULL && n < ptx->funcs.n; k = k->next, n++) {
         pg_strbuf t;
         pg_strbuf_init(&t, m->ctx->alloc);
         pg_put(&t, "ptxgen: ");
-        pg_status status = pg_lw_manifest(&t, k, ptx->version, diags);
+        pg_status status = pg_lw_manifest(&t, k, &plans[n], ptx->version, diags);
         pg_str s = {0};
         if (status == PG_OK) {
             s = pg_arena_str(ptx->arena, pg_strbuf_str(&t));
@@ -314,6 +315,15 @@ static pg_status lead_with_manifests(pg_ptx_module *ptx, const pg_module *m, pg_
     return PG_OK;
 }
 
+static uint32_t count_kernels(const pg_module *m)
+{
+    uint32_t n = 0;
+    for (const pg_kernel *k = m->kernels; k != NULL; k = k->next) {
+        n++;
+    }
+    return n;
+}
+
 pg_status pg_lower(pg_module *m, const pg_lower_options *opt, pg_arena *arena, pg_diags *diags,
                    pg_ptx_module **out)
 {
@@ -325,22 +335,31 @@ pg_status pg_lower(pg_module *m, const pg_lower_options *opt, pg_arena *arena, p
     ptx->target = pg_arena_str(arena, pg_sym_text(&m->ctx->syms, m->target));
     ptx->address_size = 64;
     pg_status status = PG_OK;
-    uint32_t smem_sym = 0;
+    uint32_t smem_sym = 0, n = 0;
     pg_lw *c = NULL;
+    pg_launch_plan *plans = PG_NEWS(arena, pg_launch_plan, count_kernels(m));
+    if (plans == NULL) {
+        return PG_E_NOMEM;
+    }
     for (pg_kernel *k = m->kernels; k != NULL && status != PG_E_NOMEM; k = k->next) {
         pg_arena scratch;
         pg_arena_init(&scratch, m->ctx->alloc);
         c = PG_NEW(&scratch, pg_lw);
         pg_status one = PG_E_NOMEM;
         if (c != NULL) {
-            *c =
-                (pg_lw){.m = m, .k = k, .types = m->ctx->types, .scratch = scratch, .diags = diags};
+            c->m = m;
+            c->k = k;
+            c->types = m->ctx->types;
+            c->scratch = scratch;
+            c->diags = diags;
             c->target = pg_target_find(pg_sym_text(&m->ctx->syms, m->target));
             c->opt = opt;
             c->ptx = ptx;
             c->smem_sym = smem_sym;
             one = lower_kernel(c);
             smem_sym = c->smem_sym;
+            plans[n] = c->plan;
+            plans[n++].objs.n = 0; /* they are in scratch */
             scratch = c->scratch; /* c itself lives in it */
         }
         pg_arena_fini(&scratch);
@@ -349,7 +368,7 @@ pg_status pg_lower(pg_module *m, const pg_lower_options *opt, pg_arena *arena, p
     PG_TRY(status);
     PG_TRY(pg_arena_status(arena));
     ptx->version = pg_ptx_min_version(ptx);
-    PG_TRY(lead_with_manifests(ptx, m, diags));
+    PG_TRY(lead_with_manifests(ptx, m, plans, diags));
     *out = ptx;
     return PG_OK;
 }

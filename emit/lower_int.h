@@ -56,7 +56,8 @@ pg_status pg_launch_plan_make(const pg_kernel *k, pg_arena *arena, pg_diags *dia
                               pg_launch_plan *out);
 
 /* The manifest with what only the emitted code knows, its version. */
-pg_status pg_lw_manifest(pg_strbuf *out, const pg_kernel *k, uint32_t ptx_version, pg_diags *diags);
+pg_status pg_lw_manifest(pg_strbuf *out, const pg_kernel *k, const pg_launch_plan *plan,
+                         uint32_t ptx_version, pg_diags *diags);
 
 typedef enum pg_lv_kind { PG_LV_NONE, PG_LV_TILE, PG_LV_SMEM, PG_LV_TOKEN, PG_LV_DESC } pg_lv_kind;
 
@@ -213,7 +214,13 @@ void pg_lw_in_regs(pg_lw *c, pg_elem e, uint32_t n, const pg_el *v,
 void pg_lw_set_fact(pg_lw *c, uint32_t reg, int64_t lo, int64_t hi, uint32_t align);
 pg_fact pg_lw_fact(const pg_lw *c, pg_elem e, pg_el v); /* of the whole element */
 pg_fact pg_lw_reg_fact(const pg_lw *c, pg_elem e, uint32_t reg_plus_1);
-void pg_elem_range(pg_elem e, int64_t *lo, int64_t *hi);
+static inline void pg_elem_range(pg_elem e, int64_t *lo, int64_t *hi) /* least, greatest number */
+{
+    const uint32_t bits = pg_elem_infos[e].bits;
+    const int64_t most = bits >= 64 || bits == 0 ? INT64_MAX : (INT64_C(1) << (bits - 1)) - 1;
+    *lo = bits == 1 ? 0 : -most - 1;
+    *hi = bits == 1 ? 1 : most;
+}
 
 pg_lv *pg_lw_lv(pg_lw *c, pg_val v);
 pg_lv *pg_lw_in(pg_lw *c, const pg_inst *i, uint32_t n);

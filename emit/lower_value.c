@@ -10,18 +10,6 @@ bool pg_lw_failed(const pg_lw *c)
 
 /* ---- facts ---------------------------------------------------------------------------------- */
 
-void pg_elem_range(pg_elem e, int64_t *lo, int64_t *hi)
-{
-    uint32_t bits = pg_elem_infos[e].bits;
-    if (bits >= 64 || bits == 0) {
-        *lo = INT64_MIN;
-        *hi = INT64_MAX;
-        return;
-    }
-    *lo = bits == 1 ? 0 : -(INT64_C(1) << (bits - 1));
-    *hi = bits == 1 ? 1 : (INT64_C(1) << (bits - 1)) - 1;
-}
-
 void pg_lw_set_fact(pg_lw *c, uint32_t reg, int64_t lo, int64_t hi, uint32_t align)
 {
     if (reg >= c->n_facts) {
@@ -113,14 +101,11 @@ static bool is_same_opnd(const pg_ptx_opnd *a, const pg_ptx_opnd *b)
            a->imm == b->imm;
 }
 
-static bool is_same_vn(const pg_lw *c, const pg_vn *e, const pg_vn *x, pg_str opcode, uint32_t n,
+static bool is_same_vn(const pg_lw *c, const pg_vn *e, pg_str opcode, uint32_t n,
                        const pg_ptx_opnd *ops)
 {
     const pg_ptx_stmt *s = &c->b.f->body.at[e->stmt];
-    if (e->hash != x->hash || s->n_ops != n + 1) {
-        return false;
-    }
-    if (s->text.ptr != opcode.ptr && !pg_str_eq(s->text, opcode)) {
+    if (s->n_ops != n + 1 || (s->text.ptr != opcode.ptr && !pg_str_eq(s->text, opcode))) {
         return false;
     }
     for (uint32_t i = 0; i < n; i++) {
@@ -157,39 +142,49 @@ static bool make_heads(pg_lw *c)
 bool pg_lw_is_known(const pg_lw *c, const char *opcode, uint32_t n, const pg_ptx_opnd *ops)
 {
     const pg_str text = pg_str_of(opcode);
-    const pg_vn x = {.hash = vn_hash((uint32_t)pg_hash(text.ptr, text.len), n, ops)};
-    uint32_t at = c->n_vn_heads == 0 ? 0 : c->vn_head[x.hash & (c->n_vn_heads - 1)];
-    while (at != 0 && !is_same_vn(c, &c->vn.at[at - 1], &x, text, n, ops)) {
+    const uint32_t hash = vn_hash((uint32_t)pg_hash(text.ptr, text.len), n, ops);
+    uint32_t at = c->n_vn_heads == 0 ? 0 : c->vn_head[hash & (c->n_vn_heads - 1)];
+    while (at != 0 && (c->vn.at[at - 1].hash != hash ||
+                       !is_same_vn(c, &c->vn.at[at - 1], text, n, ops))) {
         at = c->vn.at[at - 1].next;
     }
     return at != 0;
+}
+
+/* Not there yet: emits it and enters it, where there is room, before *head. */
+static uint32_t emit_pure(pg_lw *c, const pg_ptx_literal *spelling, pg_ptx_type type, uint32_t n,
+                          const pg_ptx_opnd *ops, pg_vn x, uint32_t *head)
+{
+    x.reg = pg_lw_new_reg(c, type);
+    x.stmt = c->b.f->body.n;
+    x.next = head == NULL ? 0 : *head;
+    pg_ptx_opnd all[5] = {pg_lw_reg(x.reg)};
+    for (uint32_t i = 0; i < n && i < 4; i++) {
+        all[i + 1] = ops[i];
+    }
+    if (pg_ptx_inst_spelled(&c->b, spelling, all) != NULL && head != NULL &&
+        pg_vec_push(&c->scratch, &c->vn, x)) {
+        *head = c->vn.n;
+    }
+    return x.reg;
 }
 
 uint32_t pg_lw_pure(pg_lw *c, const char *opcode, pg_ptx_type type, uint32_t n,
                     const pg_ptx_opnd *ops)
 {
     const pg_ptx_literal *spelling = pg_ptx_spell(&c->b, opcode, n + 1);
-    const pg_str text = spelling->text;
-    pg_vn x = {.hash = vn_hash(spelling->hash, n, ops)};
-    const bool has_room = make_heads(c);
-    uint32_t *head = has_room ? &c->vn_head[x.hash & (c->n_vn_heads - 1)] : &x.next;
+    const pg_vn x = {.hash = vn_hash(spelling->hash, n, ops)};
+    if (!make_heads(c)) {
+        return emit_pure(c, spelling, type, n, ops, x, NULL);
+    }
+    uint32_t *head = &c->vn_head[x.hash & (c->n_vn_heads - 1)];
     for (uint32_t at = *head; at != 0; at = c->vn.at[at - 1].next) {
-        if (is_same_vn(c, &c->vn.at[at - 1], &x, text, n, ops)) {
-            return c->vn.at[at - 1].reg;
+        const pg_vn *known = &c->vn.at[at - 1];
+        if (known->hash == x.hash && is_same_vn(c, known, spelling->text, n, ops)) {
+            return known->reg;
         }
     }
-    x.reg = pg_lw_new_reg(c, type);
-    x.stmt = c->b.f->body.n;
-    x.next = *head;
-    pg_ptx_opnd all[5] = {pg_lw_reg(x.reg)};
-    for (uint32_t i = 0; i < n && i < 4; i++) {
-        all[i + 1] = ops[i];
-    }
-    if (pg_ptx_inst(&c->b, opcode, n + 1, all) != NULL && has_room &&
-        pg_vec_push(&c->scratch, &c->vn, x)) {
-        *head = c->vn.n;
-    }
-    return x.reg;
+    return emit_pure(c, spelling, type, n, ops, x, head);
 }
 
 uint32_t pg_lw_pure1(pg_lw *c, const char *opcode, pg_ptx_type type, pg_ptx_opnd a)
@@ -426,21 +421,22 @@ void pg_lw_refuse(pg_lw *c, const pg_inst *i, const char *why)
 static void place_registers(pg_lw_layout *l)
 {
     const uint32_t rank = l->l.rank;
-    for (uint32_t r = 0; r < l->n_regs; r++) {
+    for (uint32_t bit = 0, r = 0; r < l->n_regs; r++) {
         uint32_t *own = pg_lw_coord(l, r);
-        const uint32_t rest = r & (r - 1);
-        if (rest != 0 && l->l.n_outer == 0) {
-            const uint32_t *a = pg_lw_coord(l, rest), *b = pg_lw_coord(l, r ^ rest);
-            for (uint32_t d = 0; d < rank; d++) {
-                own[d] = a[d] ^ b[d];
-            }
+        const bool is_bit = pg_is_pow2(r);
+        bit = is_bit ? r : bit;
+        if (r == 0 || is_bit || l->l.n_outer != 0) {
+            uint32_t index[PG_LIN_DIM_COUNT] = {0};
+            uint32_t at[PG_MAX_RANK];
+            index[PG_LIN_REG] = r;
+            pg_layout_at(&l->l, index, at);
+            memcpy(own, at, rank * sizeof *own);
             continue;
         }
-        uint32_t index[PG_LIN_DIM_COUNT] = {0};
-        uint32_t at[PG_MAX_RANK];
-        index[PG_LIN_REG] = r;
-        pg_layout_at(&l->l, index, at);
-        memcpy(own, at, rank * sizeof *own);
+        const uint32_t *a = pg_lw_coord(l, r - bit), *b = pg_lw_coord(l, bit);
+        for (uint32_t d = 0; d < rank; d++) {
+            own[d] = a[d] ^ b[d];
+        }
     }
 }
 

@@ -272,8 +272,8 @@ static void put_cluster(writer *w)
     pg_put_char(w->out, ']');
 }
 
-static pg_status manifest_of(pg_strbuf *out, const pg_kernel *k, const pg_launch_plan *plan,
-                             uint32_t ptx_version, pg_diags *diags)
+pg_status pg_lw_manifest(pg_strbuf *out, const pg_kernel *k, const pg_launch_plan *plan,
+                         uint32_t ptx_version, pg_diags *diags)
 {
     const pg_module *m = k->module;
     writer w = {.out = out, .m = m, .k = k};
@@ -294,28 +294,19 @@ static pg_status manifest_of(pg_strbuf *out, const pg_kernel *k, const pg_launch
     return pg_strbuf_status(out);
 }
 
-pg_status pg_lw_manifest(pg_strbuf *out, const pg_kernel *k, uint32_t ptx_version, pg_diags *diags)
-{
-    pg_arena scratch;
-    pg_launch_plan plan;
-    pg_arena_init(&scratch, k->module->ctx->alloc);
-    pg_status status = pg_launch_plan_make(k, &scratch, diags, &plan);
-    if (status == PG_OK) {
-        status = manifest_of(out, k, &plan, ptx_version, diags);
-    }
-    pg_arena_fini(&scratch);
-    return status;
-}
-
 /* Only emitted code knows its version. */
 pg_status pg_manifest(pg_strbuf *out, pg_module *m, const pg_kernel *k, pg_diags *diags)
 {
     pg_arena arena;
     pg_ptx_module *ptx = NULL;
+    pg_launch_plan plan;
     pg_arena_init(&arena, m->ctx->alloc);
     pg_status status = pg_lower(m, NULL, &arena, diags, &ptx);
     if (status == PG_OK) {
-        status = pg_lw_manifest(out, k, ptx->version, diags);
+        status = pg_launch_plan_make(k, &arena, diags, &plan);
+    }
+    if (status == PG_OK) {
+        status = pg_lw_manifest(out, k, &plan, ptx->version, diags);
     }
     pg_arena_fini(&arena);
     return status;

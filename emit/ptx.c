@@ -140,14 +140,18 @@ static uint32_t class_of(pg_ptx_type type)
     return bits <= 16 ? 1 : bits == 32 ? 3 : bits == 64 ? 5 : 7;
 }
 
+static uint8_t declared_type(uint32_t cls)
+{
+    return reg_classes[cls].type == PG_PTX_BF16 ? PG_PTX_B16 : reg_classes[cls].type;
+}
+
 pg_ptx_opnd pg_ptx_reg_new(pg_ptx_builder *b, pg_ptx_type type)
 {
     if (b->is_failed || type == PG_PTX_T_NONE || type >= PG_PTX_T_COUNT) {
         return (pg_ptx_opnd){0};
     }
-    uint32_t cls = class_of(type);
-    uint32_t counter = reg_classes[cls].type;
-    pg_ptx_reg r = {.type = (uint8_t)(counter == PG_PTX_BF16 ? PG_PTX_B16 : counter), .decl = cls};
+    const uint32_t cls = class_of(type), counter = reg_classes[cls].type;
+    const pg_ptx_reg r = {.type = declared_type(cls), .decl = cls};
     if (!pg_vec_push(b->m->arena, &b->f->regs, r)) {
         b->is_failed = true;
         return (pg_ptx_opnd){0};
@@ -283,14 +287,18 @@ const pg_ptx_literal *pg_ptx_spell(pg_ptx_builder *b, const char *opcode, uint32
     return s;
 }
 
+pg_ptx_stmt *pg_ptx_inst_spelled(pg_ptx_builder *b, const pg_ptx_literal *s, const pg_ptx_opnd *ops)
+{
+    return b->is_failed ? NULL : add_inst(b, s->text, (pg_isa_id)s->row, s->n_ops, ops);
+}
+
 pg_ptx_stmt *pg_ptx_inst(pg_ptx_builder *b, const char *opcode, uint32_t n_ops,
                          const pg_ptx_opnd *ops)
 {
     if (b->is_failed) {
         return NULL;
     }
-    const pg_ptx_literal *s = pg_ptx_spell(b, opcode, n_ops);
-    return add_inst(b, s->text, (pg_isa_id)s->row, n_ops, ops);
+    return pg_ptx_inst_spelled(b, pg_ptx_spell(b, opcode, n_ops), ops);
 }
 
 pg_ptx_stmt *pg_ptx_inst_str(pg_ptx_builder *b, pg_str opcode_copied, uint32_t n_ops,
@@ -405,38 +413,44 @@ static bool name_registers(pg_arena *arena, const char *prefix, pg_ptx_reg *at, 
     return text != NULL;
 }
 
+static bool declare_class(pg_ptx_builder *b, uint32_t cls, uint32_t first, uint32_t n)
+{
+    pg_ptx_func *f = b->f;
+    pg_ptx_regdecl d = {.type = f->regs.at[first].type,
+                        .base = pg_str_of(reg_classes[cls].prefix),
+                        .count = n,
+                        .first_reg = first};
+    return name_registers(b->m->arena, reg_classes[cls].prefix, &f->regs.at[first], n) &&
+           pg_vec_push(b->m->arena, &f->regdecls, d);
+}
+
 static bool declare_registers(pg_ptx_builder *b)
 {
     pg_ptx_func *f = b->f;
     uint32_t *new_id = PG_NEWS(b->m->arena, uint32_t, f->regs.n);
-    pg_ptx_reg *regs = PG_NEWS(b->m->arena, pg_ptx_reg, f->regs.n);
-    if (new_id == NULL || regs == NULL) {
+    uint32_t n[PG_COUNT_OF(reg_classes)] = {0}, next[PG_COUNT_OF(reg_classes)] = {0};
+    if (new_id == NULL) {
         return false;
     }
-    uint32_t n = 0;
-    for (uint32_t cls = 0; cls < PG_COUNT_OF(reg_classes); cls++) {
-        uint32_t first = n;
-        for (uint32_t i = 0; i < f->regs.n; i++) {
-            if (f->regs.at[i].decl == cls) {
-                new_id[i] = n;
-                regs[n] = f->regs.at[i];
-                regs[n++].decl = f->regdecls.n;
-            }
+    for (uint32_t i = 0; i < f->regs.n; i++) {
+        n[f->regs.at[i].decl]++;
+    }
+    for (uint32_t cls = 1; cls < PG_COUNT_OF(reg_classes); cls++) {
+        next[cls] = next[cls - 1] + n[cls - 1];
+    }
+    for (uint32_t i = 0; i < f->regs.n; i++) {
+        new_id[i] = next[f->regs.at[i].decl]++;
+    }
+    for (uint32_t cls = 0, at = 0; cls < PG_COUNT_OF(reg_classes); at += n[cls++]) {
+        for (uint32_t i = at; i < at + n[cls]; i++) { /* all alike, but for their names */
+            f->regs.at[i].type = declared_type(cls);
+            f->regs.at[i].decl = f->regdecls.n;
         }
-        if (n == first) {
-            continue;
-        }
-        pg_ptx_regdecl d = {.type = regs[first].type,
-                            .base = pg_str_of(reg_classes[cls].prefix),
-                            .count = n - first,
-                            .first_reg = first};
-        if (!name_registers(b->m->arena, reg_classes[cls].prefix, &regs[first], n - first) ||
-            !pg_vec_push(b->m->arena, &f->regdecls, d)) {
+        if (n[cls] != 0 && !declare_class(b, cls, at, n[cls])) {
             return false;
         }
     }
     renumber(f, new_id);
-    memcpy(f->regs.at, regs, n * sizeof *regs);
     return true;
 }
 
