@@ -53,17 +53,23 @@ static pg_el select_one(pg_lw *c, pg_elem e, const pg_el *in)
     return pg_el_reg(r);
 }
 
+static pg_el compare(pg_lw *c, const pg_inst *i, pg_elem e, const pg_el *in)
+{
+    const int64_t is = pg_attr_int(&i->attrs, PG_A_IS, 0);
+    return i->op == PG_OP_FCMP ? pg_lw_fcmp(c, e, is, in[0], in[1])
+                               : pg_lw_icmp(c, e, is, i->op == PG_OP_ICMP, in[0], in[1]);
+}
+
 static pg_el one_element(pg_lw *c, const pg_inst *i, pg_elem e, pg_elem res, const pg_el *in)
 {
-    int64_t is = pg_attr_int(&i->attrs, PG_A_IS, 0);
     pg_el out = pg_el_imm(0);
     if (fold(i, e, res, in, &out)) {
         return out;
     }
     switch ((pg_op)i->op) {
-    case PG_OP_ICMP: return pg_lw_icmp(c, e, is, true, in[0], in[1]);
-    case PG_OP_UCMP: return pg_lw_icmp(c, e, is, false, in[0], in[1]);
-    case PG_OP_FCMP: return pg_lw_fcmp(c, e, is, in[0], in[1]);
+    case PG_OP_ICMP:
+    case PG_OP_UCMP:
+    case PG_OP_FCMP: return compare(c, i, e, in);
     case PG_OP_SELECT: return select_one(c, res, in);
     case PG_OP_CAST: return pg_lw_cast(c, e, res, true, in[0]);
     case PG_OP_UCAST: return pg_lw_cast(c, e, res, false, in[0]);
@@ -113,7 +119,8 @@ static void lower_elementwise(pg_lw *c, const pg_inst *i)
     const pg_el *in[3] = {NULL};
     uint32_t step[3] = {0};
     uint32_t same = pg_is_pow2(n) ? UINT32_MAX : 0;
-    for (uint32_t k = 0; k < i->n_in && k < 3; k++) {
+    const uint32_t n_in = i->n_in < 3 ? i->n_in : 3;
+    for (uint32_t k = 0; k < n_in; k++) {
         const pg_lv *lv = pg_lw_in(c, i, k);
         if (lv->kind != PG_LV_TILE || (lv->n != 1 && lv->n != n)) {
             pg_lw_refuse(c, i, "operands of another layout");
@@ -131,11 +138,12 @@ static void lower_elementwise(pg_lw *c, const pg_inst *i)
         if ((r & same) != 0) {
             continue;
         }
-        pg_el x[3] = {{0}};
-        for (uint32_t k = 0; k < i->n_in && k < 3; k++) {
+        pg_el x[3];
+        for (uint32_t k = 0; k < n_in; k++) {
             x[k] = in[k][(size_t)r * step[k]];
-            x[k] =
-                i->op == PG_OP_SELECT && k == 0 ? x[k] : pg_lw_in_bytes(c, i->in[k], x[k], bytes);
+            if (bytes != 0 && !(i->op == PG_OP_SELECT && k == 0)) {
+                x[k] = pg_lw_in_bytes(c, i->in[k], x[k], bytes);
+            }
         }
         out[r] = one_element(c, i, e, res, x);
     }

@@ -102,10 +102,8 @@ static void step_of(const side *s, pg_lin_dim d, uint32_t bit, uint32_t out[2])
 {
     out[0] = out[1] = 0;
     if (bit < s->l->l.n_bits[d]) {
-        uint32_t index[PG_LIN_DIM_COUNT] = {0};
         uint32_t at[PG_MAX_RANK];
-        index[d] = 1u << bit;
-        pg_layout_at(&s->l->l, index, at);
+        pg_lw_bit_coord(&s->l->l, d, bit, at);
         out[0] = at[s->row];
         out[1] = at[s->k];
     }

@@ -171,11 +171,9 @@ void pg_lw_coords(pg_lw *c, const pg_lw_layout *l, uint32_t d, pg_el *out)
     uint32_t n_lane = l->l.n_bits[PG_LIN_LANE];
     uint32_t n_warp = l->l.n_bits[PG_LIN_WARP];
     for (uint32_t b = 0; b < n_lane + n_warp; b++) {
-        uint32_t index[PG_LIN_DIM_COUNT] = {0};
         uint32_t at[PG_MAX_RANK];
         bool is_lane = b < n_lane;
-        index[is_lane ? PG_LIN_LANE : PG_LIN_WARP] = 1u << (is_lane ? b : b - n_lane);
-        pg_layout_at(&l->l, index, at);
+        pg_lw_bit_coord(&l->l, is_lane ? PG_LIN_LANE : PG_LIN_WARP, is_lane ? b : b - n_lane, at);
         v[is_lane ? b : 5 + b - n_lane] = at[d];
     }
     uint32_t mask = 0;

@@ -78,6 +78,7 @@ typedef struct pg_lv { /* what a value became */
 
 typedef struct pg_lw_layout { /* a tile's layout, with what is asked often */
     pg_layout l;
+    pg_type type; /* that it was made for; others of its shape may have it too */
     uint32_t n_regs, n_warps;
     uint32_t *coord;            /* of register r at lane 0, warp 0: coord[r * rank + d] */
     uint32_t free_reg;          /* register bits that are replicas */
@@ -232,6 +233,8 @@ void pg_lw_set_same(pg_lw *c, const pg_inst *i, uint32_t same);
 /* Elements of a value of this type held by each thread; 0 and a diagnostic without a layout. */
 uint32_t pg_lw_count(pg_lw *c, const pg_inst *i, pg_type t);
 const pg_lw_layout *pg_lw_layout_of(pg_lw *c, const pg_inst *i, pg_type tile);
+/* What a linear bit of an index adds to the coordinate; a bit that the layout does not have, 0. */
+void pg_lw_bit_coord(const pg_layout *l, pg_lin_dim d, uint32_t bit, uint32_t *out);
 /* Something that is not lowered: reported at i; its results become zeros. */
 void pg_lw_refuse(pg_lw *c, const pg_inst *i, const char *why);
 

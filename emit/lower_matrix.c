@@ -14,13 +14,6 @@ typedef struct plan {
     bool is_plain;        /* a word is `per` registers that follow each other */
 } plan;
 
-static void coord_of(const pg_lw_layout *l, pg_lin_dim d, uint32_t bit, uint32_t *at)
-{
-    uint32_t index[PG_LIN_DIM_COUNT] = {0};
-    index[d] = 1u << bit;
-    pg_layout_at(&l->l, index, at);
-}
-
 /* What each bit of the thread's number adds to the address that it gives: rows, then matrices. */
 void pg_lw_matrix_map(pg_smem_way *way)
 {
@@ -29,13 +22,13 @@ void pg_lw_matrix_map(pg_smem_way *way)
     for (uint32_t b = 0; b < 5; b++) {
         uint32_t at[PG_MAX_RANK] = {0};
         if (b < 3 && !is_trans) {
-            coord_of(way->l, PG_LIN_LANE, b + 2, at);
+            pg_lw_bit_coord(&way->l->l, PG_LIN_LANE, b + 2, at);
         } else if (b < 3 && b > 0) {
-            coord_of(way->l, PG_LIN_LANE, b - 1, at);
+            pg_lw_bit_coord(&way->l->l, PG_LIN_LANE, b - 1, at);
         } else if (b == 0) {
-            coord_of(way->l, PG_LIN_REG, move->access.reg_bits[0], at);
+            pg_lw_bit_coord(&way->l->l, PG_LIN_REG, move->access.reg_bits[0], at);
         } else if (b - 3 < move->n_matrices_log2) {
-            coord_of(way->l, PG_LIN_REG, move->matrix_bits[b - 3], at);
+            pg_lw_bit_coord(&way->l->l, PG_LIN_REG, move->matrix_bits[b - 3], at);
         }
         way->m.v[b] = pg_lw_smem_offset(&way->m, at);
     }

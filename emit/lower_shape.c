@@ -68,13 +68,25 @@ static bool agrees(const mapping *m, uint32_t r, uint32_t s, uint32_t lane, uint
     return pack(m->in, want) == pack(m->in, have);
 }
 
-/* Linear layouts agree everywhere if they do for each bit alone; others are tried for all. */
 static bool agrees_everywhere(const mapping *m, uint32_t r, uint32_t s, uint32_t n_warps)
 {
-    bool is_linear = m->res->n_outer == 0 && m->in->n_outer == 0;
-    uint32_t n = 32 * n_warps;
-    for (uint32_t t = 1; t < n; t = is_linear ? 2 * t : t + 1) {
+    for (uint32_t t = 1; t < 32 * n_warps; t++) {
         if (!agrees(m, r, s, t % 32, t / 32)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Linear layouts agree everywhere if they do for each bit alone. */
+static bool agree_by_bits(const mapping *m, pg_lin_dim d, uint32_t n_bits)
+{
+    for (uint32_t b = 0; b < n_bits; b++) {
+        uint32_t at[PG_MAX_RANK], want[PG_MAX_RANK], have[PG_MAX_RANK];
+        pg_lw_bit_coord(m->res, d, b, at);
+        map_coord(m, at, want);
+        pg_lw_bit_coord(m->in, d, b, have);
+        if (memcmp(want, have, m->in->rank * sizeof *want) != 0) {
             return false;
         }
     }
@@ -125,7 +137,8 @@ static bool find_linear(pg_lw *c, const mapping *m, const pg_lw_layout *res, con
         }
         reg[r] = s;
     }
-    return agrees_everywhere(m, 0, 0, c->n_warps);
+    const uint32_t n_warp_bits = c->n_warps <= 1 ? 0 : pg_log2(c->n_warps - 1) + 1;
+    return agree_by_bits(m, PG_LIN_LANE, 5) && agree_by_bits(m, PG_LIN_WARP, n_warp_bits);
 }
 
 static void lower_shape(pg_lw *c, const pg_inst *i)

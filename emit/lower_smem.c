@@ -77,10 +77,9 @@ static bool make_map(pg_lw *c, pg_val buf, const pg_lw_layout *tile, pg_smem_map
     uint32_t n_warp = l->n_bits[PG_LIN_WARP];
     out->n = 5 + n_warp;
     for (uint32_t b = 0; b < n_lane + n_warp; b++) {
-        uint32_t index[PG_LIN_DIM_COUNT] = {0};
         uint32_t at[PG_MAX_RANK];
-        index[b < n_lane ? PG_LIN_LANE : PG_LIN_WARP] = 1u << (b < n_lane ? b : b - n_lane);
-        pg_layout_at(l, index, at);
+        const bool is_lane = b < n_lane;
+        pg_lw_bit_coord(l, is_lane ? PG_LIN_LANE : PG_LIN_WARP, is_lane ? b : b - n_lane, at);
         out->v[b < n_lane ? b : 5 + b - n_lane] = pg_lw_smem_offset(out, at);
     }
     for (uint32_t j = 0; j < l->n_outer; j++) { /* warps that are replicas lie nowhere else */
@@ -210,16 +209,29 @@ uint32_t pg_lw_access_reg(const pg_bank_access *a, uint32_t n_bits, uint32_t j)
     return reg;
 }
 
+/* pg_lw_access_reg of all numbers below n, where n is a power of two; else each is its own. */
+static const uint32_t *order_of(pg_lw *c, const pg_bank_access *a, uint32_t n)
+{
+    uint32_t *order = PG_NEWS(&c->scratch, uint32_t, n);
+    for (uint32_t j = 0; order != NULL && j < n; j++) {
+        const uint32_t rest = j & (j - 1);
+        order[j] = !pg_is_pow2(n) ? j
+                   : rest == 0    ? pg_lw_access_reg(a, pg_log2(n), j)
+                                  : order[rest] | order[j ^ rest];
+    }
+    return order;
+}
+
 /* Registers in an order in which those of an access stand together. */
 static void transfer(pg_lw *c, const pg_inst *i, const pg_smem_way *w, pg_elem elem, pg_el *val)
 {
     const pg_lv *buf = pg_lw_in(c, i, 0);
     const pg_lw_layout *l = w->l;
     bool is_store = i->op == PG_OP_BUF_STORE, is_pow2 = pg_is_pow2(l->n_regs);
-    uint32_t n_bits = is_pow2 ? pg_log2(l->n_regs) : 0;
+    const uint32_t *order = order_of(c, &w->move.access, l->n_regs);
     pg_el *addr = PG_NEWS(&c->scratch, pg_el, l->n_regs);
     pg_el *part = PG_NEWS(&c->scratch, pg_el, l->n_regs);
-    if (addr == NULL || part == NULL || val == NULL || buf->obj == NULL) {
+    if (order == NULL || addr == NULL || part == NULL || val == NULL || buf->obj == NULL) {
         return;
     }
     pg_access a = {.is_store = is_store,
@@ -233,14 +245,14 @@ static void transfer(pg_lw *c, const pg_inst *i, const pg_smem_way *w, pg_elem e
                    .free_reg = is_pow2 ? 0 : l->free_reg};
     pg_smem_aim aim = {.m = &w->m, .buf = buf};
     for (uint32_t j = 0; j < l->n_regs; j++) {
-        uint32_t r = is_pow2 ? pg_lw_access_reg(&w->move.access, n_bits, j) : j;
+        const uint32_t r = order[j];
         addr[j] = pg_lw_smem_at(c, &aim, w->m.own[r]);
         part[j] = is_store ? val[r] : part[j];
         a.free_reg |= is_pow2 && pg_is_pow2(j) && (r & l->free_reg) != 0 ? j : 0;
     }
     pg_lw_access(c, &a);
     for (uint32_t j = 0; j < l->n_regs && !is_store; j++) {
-        val[is_pow2 ? pg_lw_access_reg(&w->move.access, n_bits, j) : j] = part[j];
+        val[order[j]] = part[j];
     }
 }
 

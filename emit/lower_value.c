@@ -417,6 +417,15 @@ void pg_lw_refuse(pg_lw *c, const pg_inst *i, const char *why)
 
 /* ---- layouts -------------------------------------------------------------------------------- */
 
+void pg_lw_bit_coord(const pg_layout *l, pg_lin_dim d, uint32_t bit, uint32_t *out)
+{
+    const uint32_t packed = bit < l->n_bits[d] ? l->basis[d][bit] : 0;
+    for (uint32_t k = 0; k < l->rank; k++) {
+        const uint32_t mask = l->dims[k] <= 1 ? 0 : (2u << pg_log2(l->dims[k] - 1)) - 1;
+        out[k] = packed >> l->shift[k] & mask;
+    }
+}
+
 /* Coordinates of the registers. Without outer digits, those of a register's bits, combined. */
 static void place_registers(pg_lw_layout *l)
 {
@@ -440,6 +449,28 @@ static void place_registers(pg_lw_layout *l)
     }
 }
 
+/* Whether a layout in this encoding depends on how many bits an element has. */
+static bool counts_bits(const pg_types *types, pg_enc enc)
+{
+    const uint8_t kind = pg_enc_get(types, enc)->kind;
+    return kind == PG_ENC_DOT || kind == PG_ENC_SLICE;
+}
+
+/* The layout of another type: tiles of numbers, pointers and conditions have one in common. */
+static pg_lw_layout *find_alike(const pg_lw *c, pg_type tile)
+{
+    const pg_type_info *t = pg_type_get(c->types, tile);
+    const bool is_any_size = t->kind == PG_TY_TILE && !counts_bits(c->types, t->enc);
+    for (uint32_t k = 0; is_any_size && k < c->layout_at.n; k++) {
+        const pg_type_info *other = pg_type_get(c->types, c->layout_at.at[k]->type);
+        if (c->layout_at.at[k]->n_warps == c->n_warps && t->enc.id == other->enc.id &&
+            t->rank == other->rank && memcmp(t->dims, other->dims, sizeof t->dims) == 0) {
+            return c->layout_at.at[k];
+        }
+    }
+    return NULL;
+}
+
 static pg_lw_layout *new_layout(pg_lw *c, pg_type tile, pg_layout_error *error)
 {
     pg_lw_layout *l = PG_NEW(&c->scratch, pg_lw_layout);
@@ -447,6 +478,7 @@ static pg_lw_layout *new_layout(pg_lw *c, pg_type tile, pg_layout_error *error)
         return NULL;
     }
     *error = pg_layout_of_tile(c->types, tile, c->n_warps, &l->l);
+    l->type = tile;
     l->n_warps = c->n_warps;
     if (*error != PG_LAYOUT_OK) {
         return l;
@@ -483,7 +515,8 @@ const pg_lw_layout *pg_lw_layout_of(pg_lw *c, const pg_inst *i, pg_type tile)
         return c->layout_at.at[*known];
     }
     pg_layout_error error = PG_LAYOUT_OK;
-    pg_lw_layout *l = new_layout(c, tile, &error);
+    pg_lw_layout *l = find_alike(c, tile);
+    l = l != NULL ? l : new_layout(c, tile, &error);
     if (l == NULL) {
         return NULL;
     }
