@@ -360,7 +360,7 @@ pg_status pg_lower(pg_module *m, const pg_lower_options *opt, pg_arena *arena, p
             smem_sym = c->smem_sym;
             plans[n] = c->plan;
             plans[n++].objs.n = 0; /* they are in scratch */
-            scratch = c->scratch; /* c itself lives in it */
+            scratch = c->scratch;  /* c itself lives in it */
         }
         pg_arena_fini(&scratch);
         status = status == PG_OK || one == PG_E_NOMEM ? one : status; /* all errors in one run */

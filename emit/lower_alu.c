@@ -138,7 +138,7 @@ static void lower_elementwise(pg_lw *c, const pg_inst *i)
         if ((r & same) != 0) {
             continue;
         }
-        pg_el x[3];
+        pg_el x[3] = {{0}};
         for (uint32_t k = 0; k < n_in; k++) {
             x[k] = in[k][(size_t)r * step[k]];
             if (bytes != 0 && !(i->op == PG_OP_SELECT && k == 0)) {

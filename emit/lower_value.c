@@ -144,8 +144,8 @@ bool pg_lw_is_known(const pg_lw *c, const char *opcode, uint32_t n, const pg_ptx
     const pg_str text = pg_str_of(opcode);
     const uint32_t hash = vn_hash((uint32_t)pg_hash(text.ptr, text.len), n, ops);
     uint32_t at = c->n_vn_heads == 0 ? 0 : c->vn_head[hash & (c->n_vn_heads - 1)];
-    while (at != 0 && (c->vn.at[at - 1].hash != hash ||
-                       !is_same_vn(c, &c->vn.at[at - 1], text, n, ops))) {
+    while (at != 0 &&
+           (c->vn.at[at - 1].hash != hash || !is_same_vn(c, &c->vn.at[at - 1], text, n, ops))) {
         at = c->vn.at[at - 1].next;
     }
     return at != 0;

@@ -32,9 +32,8 @@ void *pg_vec_grow(pg_arena *a, void *at, uint32_t n, uint32_t *cap, uint32_t mor
     ((v)->at = pg_vec_grow((arena), (v)->at, (v)->n, &(v)->cap, (more), sizeof *(v)->at, false), \
      (v)->cap >= (v)->n && (v)->cap - (v)->n >= (more))
 /* True on success. Evaluates `item` once. */
-#define pg_vec_push(arena, v, item)                                                       \
-    (((v)->n < (v)->cap || pg_vec_room(arena, v, 1)) ? ((v)->at[(v)->n++] = (item), true) \
-                                                     : false)
+#define pg_vec_push(arena, v, item) \
+    (((v)->n < (v)->cap || pg_vec_room(arena, v, 1)) ? ((v)->at[(v)->n++] = (item), true) : false)
 
 typedef PG_VEC(uint32_t) pg_vec_u32;
 typedef PG_VEC(uint64_t) pg_vec_u64;
