@@ -191,23 +191,21 @@ uint32_t pg_ptx_label_new(pg_ptx_builder *b, const char *hint)
     return b->f->labels.n - 1;
 }
 
-static pg_ptx_stmt *add_stmt(pg_ptx_builder *b, pg_ptx_stmt s)
+static pg_ptx_stmt *add_stmt(pg_ptx_builder *b, const pg_ptx_stmt *s)
 {
-    if (b->is_failed) {
-        return NULL;
-    }
-    s.loc = b->loc;
-    if (!pg_vec_push(b->m->arena, &b->f->body, s)) {
+    if (b->is_failed || !pg_vec_push(b->m->arena, &b->f->body, *s)) {
         b->is_failed = true;
         return NULL;
     }
-    return &b->f->body.at[b->f->body.n - 1];
+    pg_ptx_stmt *at = &b->f->body.at[b->f->body.n - 1];
+    at->loc = b->loc;
+    return at;
 }
 
 void pg_ptx_label_here(pg_ptx_builder *b, uint32_t label)
 {
     pg_ptx_stmt s = {.kind = PG_PTX_S_LABEL, .id = label};
-    if (!b->is_failed && label < b->f->label_at.n && add_stmt(b, s) != NULL) {
+    if (!b->is_failed && label < b->f->label_at.n && add_stmt(b, &s) != NULL) {
         b->f->label_at.at[label] = b->f->body.n - 1;
     }
 }
@@ -221,6 +219,20 @@ static uint32_t memo_slot(pg_str s, uint32_t n_ops)
         h = h * 33U + (unsigned char)s.ptr[i];
     }
     return (h ^ (h >> 11)) % PG_PTX_MEMO;
+}
+
+/* Puts parts into the pool, one after the other; false when out of memory. */
+static bool pool_put(pg_ptx_builder *b, const pg_ptx_opnd *parts, uint32_t n)
+{
+    pg_ptx_func *f = b->f;
+    if (b->is_failed || (n > f->pool.cap - f->pool.n && !pg_vec_room(b->m->arena, &f->pool, n))) {
+        b->is_failed = true;
+        return false;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        f->pool.at[f->pool.n++] = parts[i];
+    }
+    return true;
 }
 
 static pg_isa_id resolve(pg_ptx_builder *b, pg_str spelling, uint32_t n_ops)
@@ -263,15 +275,7 @@ static pg_ptx_stmt *add_inst(pg_ptx_builder *b, pg_str spelling, pg_isa_id row, 
                      .row = (uint16_t)row,
                      .ops = f->pool.n,
                      .text = spelling};
-    if (n_ops != 0) {
-        if (!pg_vec_reserve(b->m->arena, &f->pool, n_ops)) {
-            b->is_failed = true;
-            return NULL;
-        }
-        memcpy(f->pool.at + f->pool.n, ops, n_ops * sizeof *ops);
-        f->pool.n += n_ops;
-    }
-    return add_stmt(b, s);
+    return pool_put(b, ops, n_ops) ? add_stmt(b, &s) : NULL;
 }
 
 const pg_ptx_literal *pg_ptx_spell(pg_ptx_builder *b, const char *opcode, uint32_t n_ops)
@@ -344,7 +348,7 @@ void pg_ptx_comment(pg_ptx_builder *b, const char *format, ...)
         s.text = pg_arena_str(b->m->arena, pg_strbuf_str(&t));
     }
     pg_strbuf_fini(&t);
-    add_stmt(b, s);
+    add_stmt(b, &s);
 }
 
 /* ---- finish --------------------------------------------------------------------------------- */
@@ -505,18 +509,6 @@ pg_ptx_opnd pg_ptx_label_opnd(uint32_t label)
 pg_ptx_opnd pg_ptx_sink(void)
 {
     return (pg_ptx_opnd){.kind = PG_PTX_O_SINK};
-}
-
-/* Puts parts into the pool, one after the other; false when out of memory. */
-static bool pool_put(pg_ptx_builder *b, const pg_ptx_opnd *parts, uint32_t n)
-{
-    for (uint32_t i = 0; i < n; i++) {
-        if (b->is_failed || !pg_vec_push(b->m->arena, &b->f->pool, parts[i])) {
-            b->is_failed = true;
-            return false;
-        }
-    }
-    return !b->is_failed;
 }
 
 pg_ptx_opnd pg_ptx_addr(pg_ptx_builder *b, pg_ptx_opnd base, int64_t offset)

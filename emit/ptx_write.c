@@ -98,13 +98,23 @@ static void put_sreg(writer *w, const pg_ptx_opnd *o)
 
 static void put_opnd(writer *w, const pg_ptx_opnd *o, uint32_t depth);
 
+/* Most operands are registers. */
+static inline void put_part(writer *w, const pg_ptx_opnd *o, uint32_t depth)
+{
+    if (o->kind == PG_PTX_O_REG && o->flags == 0 && o->id < w->f->regs.n) {
+        pg_put_str(w->out, w->f->regs.at[o->id].name);
+    } else {
+        put_opnd(w, o, depth);
+    }
+}
+
 static void put_list(writer *w, const pg_ptx_opnd *o, uint32_t depth)
 {
     for (uint32_t i = 0; i < o->n && o->id + i < w->f->pool.n; i++) {
         if (i != 0) {
             pg_put(w->out, ", ");
         }
-        put_opnd(w, &w->f->pool.at[o->id + i], depth);
+        put_part(w, &w->f->pool.at[o->id + i], depth);
     }
 }
 
@@ -114,7 +124,7 @@ static void put_aggregate(writer *w, const pg_ptx_opnd *o, uint32_t depth)
     switch (o->kind) {
     case PG_PTX_O_ADDR:
         pg_put_char(w->out, '[');
-        put_opnd(w, parts, depth);
+        put_part(w, parts, depth);
         put_offset(w, o->imm);
         pg_put_char(w->out, ']');
         break;
@@ -302,8 +312,12 @@ static void put_inst(writer *w, const pg_ptx_stmt *s)
     }
     pg_put_str(w->out, s->text);
     for (uint32_t i = 0; i < s->n_ops && s->ops + i < w->f->pool.n; i++) {
-        pg_put(w->out, i == 0 ? "\t" : ", ");
-        put_opnd(w, &w->f->pool.at[s->ops + i], 0);
+        if (i == 0) {
+            pg_put_char(w->out, '\t');
+        } else {
+            pg_put(w->out, ", ");
+        }
+        put_part(w, &w->f->pool.at[s->ops + i], 0);
     }
     pg_put_char(w->out, ';');
 }
@@ -315,8 +329,8 @@ static uint32_t put_stmt(writer *w, uint32_t i)
     if (s->kind == PG_PTX_S_CLOSE && w->depth > 1) {
         w->depth--;
     }
-    if (s->kind != PG_PTX_S_LABEL) {
-        pg_put_repeat(w->out, '\t', w->depth);
+    for (uint32_t d = 0; d < w->depth && s->kind != PG_PTX_S_LABEL; d++) {
+        pg_put_char(w->out, '\t');
     }
     switch ((pg_ptx_stmt_kind)s->kind) {
     case PG_PTX_S_INST: put_inst(w, s); break;
