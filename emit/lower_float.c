@@ -1,9 +1,9 @@
 /* lower_float.c: float arithmetic. f32 and f64 natively; f16 where its own instructions round like
  * f32 and once (add, sub, mul: 24 >= 2*11 + 2), all else of f16 and bf16 in f32.
  *
- * Errors of what is inexact (F_INEXACT), f32: exp 3 ulp, exp2 2 ulp, log2 2^-22 absolute in
- * [0.5, 2] and 4 ulp elsewhere, rsqrt 2 ulp, tanh 4 ulp, erf 2 ulp (from the bounds that PTX and
- * CUDA give for the approximate instructions). Those of f64: lower_f64.c. */
+ * Errors of what is inexact (F_INEXACT), f32: exp 3 ulp (approx: 2 ulp and |x| 2^-24), exp2 2 ulp,
+ * log2 2^-22 absolute in [0.5, 2] and 4 ulp elsewhere, rsqrt 2 ulp, tanh 4 ulp, erf 2 ulp (from the
+ * bounds that PTX and CUDA give for the approximate instructions). Those of f64: lower_f64.c. */
 #include "emit/lower_int.h"
 
 pg_ptx_opnd pg_lw_to_f32(pg_lw *c, pg_elem e, pg_el a)
@@ -51,10 +51,13 @@ static pg_ptx_opnd fma32(pg_lw *c, pg_ptx_opnd a, pg_ptx_opnd b, pg_ptx_opnd d)
 
 /* 2^(hi + lo), hi + lo = x * log2(e): ex2 takes hi, a linear factor takes lo. Where x is so large
  * that hi is infinite, lo is no number; the maximum with -1 makes a positive factor of it. */
-static pg_ptx_opnd exp_f32(pg_lw *c, pg_ptx_opnd x, bool is_rough)
+static pg_ptx_opnd exp_f32(pg_lw *c, pg_ptx_opnd x, bool is_rough, bool is_approx)
 {
     pg_ptx_opnd log2e = pg_ptx_f32(0x3FB8AA3B);
     pg_ptx_opnd hi = op2(c, "mul.rn.f32", x, log2e);
+    if (is_approx) {
+        return op1(c, "ex2.approx.ftz.f32", hi);
+    }
     if (is_rough) { /* for 11 bits and fewer */
         return op1(c, "ex2.approx.f32", hi);
     }
@@ -64,6 +67,17 @@ static pg_ptx_opnd exp_f32(pg_lw *c, pg_ptx_opnd x, bool is_rough)
     lo = op2(c, "max.f32", lo, f32_imm(-1.0F));
     pg_ptx_opnd factor = fma32(c, lo, pg_ptx_f32(0x3F317218), f32_imm(1.0F));
     return op2(c, "mul.rn.f32", op1(c, "ex2.approx.f32", hi), factor);
+}
+
+/* Within 2 ulp. Where the divisor is neither too small nor too large for it, the plain reciprocal
+ * of it: the flush touches nothing then. */
+static pg_ptx_opnd divide_approx(pg_lw *c, const pg_inst *i, const pg_ptx_opnd *x)
+{
+    pg_frange r = pg_lw_frange(c->k, i->in[1]);
+    if (r.lo >= 0x1p-120 && r.hi <= 0x1p120) {
+        return op2(c, "mul.rn.f32", x[0], op1(c, "rcp.approx.ftz.f32", x[1]));
+    }
+    return op2(c, "div.full.f32", x[0], x[1]);
 }
 
 /* Below 0.6 an odd polynomial, above 1 - 2 / (exp(2|x|) + 1), which is 1 where exp is infinite. */
@@ -131,14 +145,14 @@ static pg_ptx_opnd compute_f32(pg_lw *c, const pg_inst *i, const pg_ptx_opnd *x,
     case PG_OP_FADD: return op2(c, "add.rn.f32", x[0], x[1]);
     case PG_OP_FSUB: return op2(c, "sub.rn.f32", x[0], x[1]);
     case PG_OP_FMUL: return op2(c, "mul.rn.f32", x[0], x[1]);
-    case PG_OP_FDIV: return op2(c, is_approx ? "div.full.f32" : "div.rn.f32", x[0], x[1]);
+    case PG_OP_FDIV: return is_approx ? divide_approx(c, i, x) : op2(c, "div.rn.f32", x[0], x[1]);
     case PG_OP_FREM: return frem_f32(c, x[0], x[1]);
     case PG_OP_FMIN: return op2(c, "min.f32", x[0], x[1]);
     case PG_OP_FMAX: return op2(c, "max.f32", x[0], x[1]);
     case PG_OP_FNEG: return op1(c, "neg.f32", x[0]);
     case PG_OP_FABS: return op1(c, "abs.f32", x[0]);
     case PG_OP_FMA: return fma32(c, x[0], x[1], x[2]);
-    case PG_OP_EXP: return exp_f32(c, x[0], is_rough);
+    case PG_OP_EXP: return exp_f32(c, x[0], is_rough, is_approx);
     case PG_OP_EXP2: return op1(c, "ex2.approx.f32", x[0]);
     case PG_OP_LOG2: return op1(c, "lg2.approx.f32", x[0]);
     case PG_OP_SQRT: return op1(c, is_approx ? "sqrt.approx.f32" : "sqrt.rn.f32", x[0]);

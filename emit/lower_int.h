@@ -277,6 +277,15 @@ pg_el pg_el_and(pg_lw *c, pg_el p, pg_el q);
 /* exp, exp2, log2, rsqrt, tanh, erf. */
 pg_ptx_opnd pg_lw_function_f64(pg_lw *c, pg_op op, pg_ptx_opnd x);
 
+/* ---- lower_frange.c -----------------------------------------------------------------------------
+ */
+
+typedef struct pg_frange {
+    double lo, hi;
+} pg_frange;
+/* A range of a float's elements that are numbers. */
+pg_frange pg_lw_frange(const pg_kernel *k, pg_val v);
+
 /* ---- lower_float.c, lower_cast.c
  * -------------------------------------------------------------------- */
 
