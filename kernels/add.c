@@ -1,9 +1,11 @@
 /* add: c = a + b with broadcasting, rank 1 to 4: an extent of a or b is that of c, or 1.
  *
- * Three ways, chosen by uniform conditions at run time:
- *   same shapes, whole block   one flat run without masks and with wide accesses
- *   fewer than 2^31 elements   coordinates by 32-bit division, masked
- *   else                       coordinates by 64-bit division, masked */
+ * Ways, chosen by uniform conditions at run time:
+ *   same shapes                a flat run (pointwise.c), except for a rest of the run that cannot
+ *                              be masked by whole accesses
+ *   fewer than 2^31 elements   coordinates by 32-bit division, an element of a thread at a time
+ *   else                       coordinates by 64-bit division; needs none for rank 1
+ * The last two have little code rather than wide accesses. */
 #include <math.h>
 
 #include "kernels/kernel.h"
@@ -21,12 +23,11 @@ typedef struct adder {
     ptxgen_module *m;
     ptxgen_elem elem;
     uint32_t rank;
-    int32_t block;
+    int has_broadcast;                /* else a and b have c's shape */
     ptxgen_value ptr[3];              /* a, b, c */
     ptxgen_value extent[3][MAX_RANK]; /* i64 */
     ptxgen_value stride[2][MAX_RANK]; /* of a and b, i64, 0 where they are broadcast */
     ptxgen_value total;               /* elements of c */
-    ptxgen_value is_same;             /* i1: a and b have c's shape */
 } adder;
 
 static ptxgen_value i64_const(adder *k, int64_t x)
@@ -34,7 +35,7 @@ static ptxgen_value i64_const(adder *k, int64_t x)
     return ptxgen_const_int(k->b, ptxgen_type_scalar(k->m, PTXGEN_I64), x);
 }
 
-static void add_params(adder *k)
+static void add_params(adder *k, int64_t div)
 {
     static const char *const ptr_names[3] = {"a", "b", "c"};
     static const char *const *const names[3] = {a_extents, b_extents, c_extents};
@@ -44,8 +45,12 @@ static void add_params(adder *k)
     }
     for (uint32_t p = 3; p-- > 0;) { /* c's extents first */
         for (uint32_t d = k->rank; d-- > 0;) {
-            k->extent[p][d] = ptxgen_param(k->b, names[p][d], i64);
+            k->extent[p][d] =
+                p == 2 || k->has_broadcast ? ptxgen_param(k->b, names[p][d], i64) : k->extent[2][d];
         }
+    }
+    if (div > 1) {
+        ptxgen_param_attr(k->b, k->extent[2][0], "div", div);
     }
     for (uint32_t p = 0; p < 3; p++) {
         ptxgen_value dims[MAX_RANK];
@@ -67,20 +72,22 @@ static ptxgen_value product(adder *k)
     return n;
 }
 
-static void add_launch(adder *k)
+/* i1: a and b have c's shape. */
+static ptxgen_value is_same(const adder *k)
 {
-    ptxgen_value none = {0};
-    ptxgen_launch_begin(k->b);
-    ptxgen_value elements = product(k);
-    ptxgen_value blocks = ptxgen_build_binary(k->b, "icdiv", elements, i64_const(k, k->block));
-    ptxgen_value programs = ptxgen_build_binary(k->b, "imax", blocks, i64_const(k, 1));
-    ptxgen_launch_end(k->b, ptxgen_build_cast(k->b, programs, PTXGEN_I32), none, none);
+    ptxgen_value all = {0};
+    for (uint32_t p = 0; p < 2; p++) {
+        for (uint32_t d = 0; d < k->rank; d++) {
+            ptxgen_value one =
+                ptxgen_build_compare(k->b, "icmp", "eq", k->extent[p][d], k->extent[2][d]);
+            all = all.id == 0 ? one : ptxgen_build_binary(k->b, "and", all, one);
+        }
+    }
+    return all;
 }
 
-/* Strides, number of elements, and whether nothing is broadcast. */
-static void scalars_of(adder *k)
+static void set_strides(adder *k)
 {
-    k->total = product(k);
     for (uint32_t p = 0; p < 2; p++) {
         ptxgen_value dense = i64_const(k, 1);
         for (uint32_t d = 0; d < k->rank; d++) {
@@ -88,32 +95,30 @@ static void scalars_of(adder *k)
             ptxgen_value is_one = ptxgen_build_compare(k->b, "icmp", "eq", e, i64_const(k, 1));
             k->stride[p][d] = ptxgen_build_select(k->b, is_one, i64_const(k, 0), dense);
             dense = d == 0 ? e : ptxgen_build_binary(k->b, "imul", dense, e);
-            ptxgen_value is_same = ptxgen_build_compare(k->b, "icmp", "eq", e, k->extent[2][d]);
-            k->is_same =
-                p == 0 && d == 0 ? is_same : ptxgen_build_binary(k->b, "and", k->is_same, is_same);
         }
     }
 }
 
-static ptxgen_value sum(adder *k, ptxgen_value x, ptxgen_value y)
+static ptxgen_value sum(const adder *k, ptxgen_value x, ptxgen_value y)
 {
     return ptxgen_build_binary(k->b, "fadd", x, y);
 }
 
-static void flat_way(adder *k, const flat_block *f)
+static void flat_way(ptxgen_builder *b, const flat_block *f, const void *env)
 {
-    ptxgen_type t = ptxgen_type_with_elem(k->m, ptxgen_value_type(k->b, f->index), k->elem);
-    ptxgen_value zero = ptxgen_const_float(k->b, t, 0.0);
-    ptxgen_value x = flat_load(k->b, k->ptr[0], f, zero), y = flat_load(k->b, k->ptr[1], f, zero);
-    flat_store(k->b, k->ptr[2], sum(k, x, y), f);
+    const adder *k = env;
+    ptxgen_type t = ptxgen_type_with_elem(k->m, ptxgen_value_type(b, f->index), k->elem);
+    ptxgen_value zero = ptxgen_const_float(b, t, 0.0);
+    ptxgen_value x = flat_load(b, k->ptr[0], f, zero), y = flat_load(b, k->ptr[1], f, zero);
+    flat_store(b, k->ptr[2], sum(k, x, y), f);
 }
 
-/* Element offset of each index of the tile in array p, as an i64 tile. */
-static ptxgen_value offsets(adder *k, uint32_t p, ptxgen_value index)
+/* Element offset of each index of the tile in arrays a and b, as i64 tiles. */
+static void offsets(const adder *k, ptxgen_value index, ptxgen_value off[2])
 {
     ptxgen_builder *b = k->b;
     ptxgen_type t = ptxgen_value_type(b, index), wide = ptxgen_type_with_elem(k->m, t, PTXGEN_I64);
-    ptxgen_value off = {0}, rest = index;
+    ptxgen_value rest = index;
     for (uint32_t d = 0; d < k->rank; d++) {
         ptxgen_value coord = rest;
         if (d + 1 < k->rank) {
@@ -122,40 +127,69 @@ static ptxgen_value offsets(adder *k, uint32_t p, ptxgen_value index)
                 e = ptxgen_build_cast(b, e, PTXGEN_I32);
             }
             ptxgen_value extent = ptxgen_build_splat(b, e, t);
-            coord = ptxgen_build_binary(b, "urem", rest, extent);
             rest = ptxgen_build_binary(b, "udiv", rest, extent);
+            ptxgen_value whole = ptxgen_build_binary(b, "imul", rest, extent);
+            coord = ptxgen_build_binary(b, "isub", coord, whole);
         }
         if (t.id != wide.id) {
             coord = ptxgen_build_cast(b, coord, PTXGEN_I64);
         }
-        ptxgen_value term =
-            ptxgen_build_binary(b, "imul", coord, ptxgen_build_splat(b, k->stride[p][d], wide));
-        off = d == 0 ? term : ptxgen_build_binary(b, "iadd", off, term);
+        for (uint32_t p = 0; p < 2; p++) {
+            ptxgen_value stride = ptxgen_build_splat(b, k->stride[p][d], wide);
+            ptxgen_value term = ptxgen_build_binary(b, "imul", coord, stride);
+            off[p] = d == 0 ? term : ptxgen_build_binary(b, "iadd", off[p], term);
+        }
     }
-    return off;
 }
 
-static void broadcast_way(adder *k, ptxgen_value start, ptxgen_elem index_elem)
+static void broadcast_way(const adder *k, const flat_block *f, ptxgen_elem index_elem)
 {
     ptxgen_builder *b = k->b;
-    ptxgen_encoding none = {0};
-    ptxgen_type t = ptxgen_type_tile(k->m, index_elem, 1, &k->block, none);
-    ptxgen_value first = start, total = k->total;
-    if (index_elem == PTXGEN_I32) {
-        first = ptxgen_build_cast(b, start, PTXGEN_I32);
-        total = ptxgen_build_cast(b, total, PTXGEN_I32);
-    }
-    ptxgen_value iota = ptxgen_build_iota(b, t, 0);
-    ptxgen_value left = ptxgen_build_binary(b, "isub", total, first);
-    ptxgen_value mask = ptxgen_build_compare(b, "icmp", "lt", iota, ptxgen_build_splat(b, left, t));
-    ptxgen_value index = ptxgen_build_binary(b, "iadd", iota, ptxgen_build_splat(b, first, t));
+    ptxgen_type t = ptxgen_value_type(b, f->index);
     ptxgen_value zero = ptxgen_const_float(b, ptxgen_type_with_elem(k->m, t, k->elem), 0.0);
-    ptxgen_value x =
-        ptxgen_build_load(b, ptxgen_build_addptr(b, k->ptr[0], offsets(k, 0, index)), mask, zero);
-    ptxgen_value y =
-        ptxgen_build_load(b, ptxgen_build_addptr(b, k->ptr[1], offsets(k, 1, index)), mask, zero);
-    ptxgen_value at = ptxgen_build_addptr(b, ptxgen_build_addptr(b, k->ptr[2], start), iota);
-    ptxgen_build_store(b, at, sum(k, x, y), mask);
+    ptxgen_value index = f->index, off[2], in[2];
+    if (index_elem == PTXGEN_I32) {
+        index = ptxgen_build_cast(b, index, PTXGEN_I32);
+    }
+    offsets(k, index, off);
+    for (uint32_t p = 0; p < 2; p++) {
+        in[p] = ptxgen_build_load(b, ptxgen_build_addptr(b, k->ptr[p], off[p]), f->mask, zero);
+    }
+    flat_store(b, k->ptr[2], sum(k, in[0], in[1]), f);
+}
+
+static void broadcast_32(ptxgen_builder *b, const flat_block *f, const void *env)
+{
+    (void)b;
+    broadcast_way(env, f, PTXGEN_I32);
+}
+
+static void broadcast_64(ptxgen_builder *b, const flat_block *f, const void *env)
+{
+    (void)b;
+    broadcast_way(env, f, PTXGEN_I64);
+}
+
+/* What is not flat, or the rest of it. */
+static void in_pieces(adder *k, const flat_run *r)
+{
+    ptxgen_builder *b = k->b;
+    if (!k->has_broadcast) {
+        flat_in_pieces(r, r->div, flat_way, k);
+        return;
+    }
+    set_strides(k);
+    if (k->rank == 1) {
+        flat_in_pieces(r, 1, broadcast_64, k);
+        return;
+    }
+    const int64_t most = ((int64_t)1 << 31) - r->block;
+    ptxgen_if_begin(b, ptxgen_build_compare(b, "icmp", "lt", k->total, i64_const(k, most)), 0,
+                    NULL);
+    flat_in_pieces(r, 1, broadcast_32, k);
+    ptxgen_else(b, 0, NULL);
+    flat_in_pieces(r, 1, broadcast_64, k);
+    ptxgen_if_end(b, 0, NULL, NULL);
 }
 
 static ptxgen_status build(ptxgen_module *m, const kernel_settings *s)
@@ -163,34 +197,31 @@ static ptxgen_status build(ptxgen_module *m, const kernel_settings *s)
     adder k = {.m = m,
                .elem = kernel_setting_elem(s, "dtype"),
                .rank = (uint32_t)kernel_setting_int(s, "rank"),
-               .block = (int32_t)kernel_setting_int(s, "block")};
-    ptxgen_encoding none = {0};
-    ptxgen_type index = ptxgen_type_tile(m, PTXGEN_I32, 1, &k.block, none);
+               .has_broadcast = kernel_setting_is(s, "broadcast", "1")};
     ptxgen_status status = ptxgen_kernel_begin(m, "add", &k.b);
     if (status != PTXGEN_OK) {
         return status;
     }
     ptxgen_builder *b = k.b;
+    flat_run r;
     ptxgen_kernel_attr(b, "warps", kernel_setting_int(s, "warps"));
-    add_params(&k);
-    add_launch(&k);
-    scalars_of(&k);
-    ptxgen_value pid = ptxgen_build_cast(b, ptxgen_build_program_id(b, 0), PTXGEN_I64);
-    flat_block f = {.block = (uint32_t)k.block};
-    f.start = ptxgen_build_binary(b, "imul", pid, i64_const(&k, k.block));
-    ptxgen_value end = ptxgen_build_binary(b, "iadd", f.start, i64_const(&k, k.block));
-    ptxgen_value is_whole = ptxgen_build_compare(b, "icmp", "le", end, k.total);
-    f.index = ptxgen_build_iota(b, index, 0);
-    ptxgen_if_begin(b, ptxgen_build_binary(b, "and", is_whole, k.is_same), 0, NULL);
-    flat_way(&k, &f);
+    add_params(&k, kernel_setting_int(s, "div"));
+    ptxgen_launch_begin(b);
+    flat_launch_end(b, product(&k), (int32_t)kernel_setting_int(s, "block"));
+    k.total = product(&k);
+    flat_begin(&r, b, s, k.total);
+    if (r.has_wide_masks && !k.has_broadcast) {
+        flat_at_once(&r, flat_way, &k);
+        return ptxgen_kernel_end(b);
+    }
+    ptxgen_value is_flat = r.has_wide_masks ? is_same(&k) : flat_is_whole(&r);
+    if (!r.has_wide_masks && k.has_broadcast) {
+        is_flat = ptxgen_build_binary(b, "and", is_flat, is_same(&k));
+    }
+    ptxgen_if_begin(b, is_flat, 0, NULL);
+    flat_at_once(&r, flat_way, &k);
     ptxgen_else(b, 0, NULL);
-    ptxgen_value is_small =
-        ptxgen_build_compare(b, "icmp", "lt", k.total, i64_const(&k, ((int64_t)1 << 31) - k.block));
-    ptxgen_if_begin(b, is_small, 0, NULL);
-    broadcast_way(&k, f.start, PTXGEN_I32);
-    ptxgen_else(b, 0, NULL);
-    broadcast_way(&k, f.start, PTXGEN_I64);
-    ptxgen_if_end(b, 0, NULL, NULL);
+    in_pieces(&k, &r);
     ptxgen_if_end(b, 0, NULL, NULL);
     return ptxgen_kernel_end(b);
 }
@@ -244,6 +275,8 @@ static const ptxgen_kernel_setting settings[] = {
     {"block", "1024", "2^5..2^14",
      "block is a power of two from 32 to 16384: elements per program"},
     {"warps", "4", "2^0..2^4", "warps is 1, 2, 4, 8 or 16: warps per program"},
+    {"div", "1", "2^0..2^4", "div is 1, 2, 4, 8 or 16: n is a multiple of it"},
+    {"broadcast", "1", "0 1", "broadcast is 0 or 1: 0 says that a and b have the shape of c"},
 };
 static const ptxgen_kernel_scalar scalars[] = {
     {"k", "1", "extent of c, rank 4: outermost"}, {"l", "1", "extent of c, rank 3 and more"},

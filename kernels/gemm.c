@@ -305,7 +305,7 @@ static ptxgen_value activation(const gemm *g, ptxgen_value x)
 {
     switch (g->s.act) {
     case GEMM_RELU: return sum2(g, "fmax", "imax", x, number(g, sums(g), 0.0));
-    case GEMM_GELU: return build_gelu(g->b, x);
+    case GEMM_GELU: return build_gelu(g->b, x, g->s.type->out);
     case GEMM_NONE:
     default: return x;
     }

@@ -155,6 +155,11 @@ int kernel_setting_is(const kernel_settings *s, const char *name, const char *wo
     return is_text(setting_value(s, name), word);
 }
 
+int kernel_has_wide_masks(const kernel_settings *s)
+{
+    return kernel_setting_int(s, "div") * (kernel_setting_is(s, "dtype", "f32") ? 4 : 2) >= 16;
+}
+
 ptxgen_status kernel_refuse(const kernel_settings *s, const char *why)
 {
     if (s->why != NULL) {

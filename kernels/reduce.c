@@ -13,14 +13,14 @@ static ptxgen_value take_sum(rows_kernel *k, const rows_block *at, const ptxgen_
                              ptxgen_value acc)
 {
     (void)env;
-    return ptxgen_build_binary(k->b, "fadd", acc, rows_load(k, 0, at, 0.0));
+    return rows_combine(k, "fadd", acc, rows_load(k, 0, at));
 }
 
 static ptxgen_value take_max(rows_kernel *k, const rows_block *at, const ptxgen_value *env,
                              ptxgen_value acc)
 {
     (void)env;
-    return ptxgen_build_binary(k->b, "fmax", acc, rows_load(k, 0, at, -HUGE_VAL));
+    return rows_combine(k, "fmax", acc, rows_load(k, 0, at));
 }
 
 static const char *const in_names[] = {"x", NULL};
@@ -30,19 +30,28 @@ static ptxgen_value narrow(ptxgen_builder *b, ptxgen_value x, ptxgen_elem elem)
     return elem == PTXGEN_F32 ? x : ptxgen_build_cast(b, x, elem);
 }
 
+static void put(rows_kernel *k, ptxgen_value y)
+{
+    y = narrow(k->b, y, k->elem);
+    ptxgen_build_store(k->b, ptxgen_build_addptr(k->b, k->out, k->row), y, none);
+}
+
+static void sum_body(rows_kernel *k)
+{
+    put(k, rows_fold(k, take_sum, NULL, "sum"));
+}
+
+static void max_body(rows_kernel *k)
+{
+    put(k, rows_fold(k, take_max, NULL, "max"));
+}
+
 static ptxgen_status build_rows(ptxgen_module *m, const kernel_settings *s, int is_max)
 {
-    rows_kernel k;
     int is_all = kernel_setting_is(s, "axis", "full");
-    ptxgen_status status = rows_begin(m, s, in_names, is_all ? ROWS_ALL : ROWS_ONE_EACH, &k);
-    if (status != PTXGEN_OK) {
-        return status;
-    }
-    ptxgen_value y = is_max ? rows_fold(&k, take_max, NULL, -HUGE_VAL, "max")
-                            : rows_fold(&k, take_sum, NULL, 0.0, "sum");
-    y = narrow(k.b, y, k.elem);
-    ptxgen_build_store(k.b, ptxgen_build_addptr(k.b, k.out, k.row), y, none);
-    return rows_end(&k);
+    const rows_shape shape = {in_names, is_all ? ROWS_ALL : ROWS_ONE_EACH,
+                              is_max ? -HUGE_VAL : 0.0};
+    return rows_build(m, s, &shape, is_max ? max_body : sum_body);
 }
 
 /* ---- columns --------------------------------------------------------------------------------- */

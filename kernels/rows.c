@@ -1,6 +1,9 @@
 /* Kernels on rows: parameters, blocks, passes over a row. */
 #include "kernels/rows.h"
 
+#include <math.h>
+#include <string.h>
+
 const ptxgen_kernel_setting rows_settings[] = {ROWS_SETTINGS};
 const ptxgen_kernel_scalar rows_scalars[] = {ROWS_SCALARS};
 
@@ -19,6 +22,7 @@ static void add_params(rows_kernel *k, const char *const *in_names, rows_form fo
     for (; in_names[n_in] != NULL; n_in++) {
         k->in[n_in] = ptxgen_param(k->b, in_names[n_in], ptr);
     }
+    k->n_in = n_in;
     k->out = ptxgen_param(k->b, "y", ptr);
     k->rows = ptxgen_param(k->b, "rows", k->i64);
     k->cols = ptxgen_param(k->b, "cols", k->i64);
@@ -39,98 +43,86 @@ static void add_params(rows_kernel *k, const char *const *in_names, rows_form fo
     }
 }
 
-ptxgen_status rows_begin(ptxgen_module *m, const kernel_settings *s, const char *const *in_names,
-                         rows_form form, rows_kernel *out)
-{
-    rows_kernel *k = out;
-    *k = (rows_kernel){.elem = kernel_setting_elem(s, "dtype")};
-    ptxgen_encoding no_enc = {0};
-    k->block = (int32_t)kernel_setting_int(s, "block");
-    k->i64 = ptxgen_type_scalar(m, PTXGEN_I64);
-    k->index_type = ptxgen_type_tile(m, PTXGEN_I32, 1, &k->block, no_enc);
-    k->f32_tile = ptxgen_type_tile(m, PTXGEN_F32, 1, &k->block, no_enc);
-    ptxgen_status status = ptxgen_kernel_begin(m, s->info->name, &k->b);
-    if (status != PTXGEN_OK) {
-        return status;
-    }
-    ptxgen_builder *b = k->b;
-    ptxgen_kernel_attr(b, "warps", kernel_setting_int(s, "warps"));
-    add_params(k, in_names, form, kernel_setting_int(s, "div"));
-    ptxgen_launch_begin(b);
-    ptxgen_value programs = form == ROWS_ALL
-                                ? i64_const(k, 1)
-                                : ptxgen_build_binary(b, "imax", k->rows, i64_const(k, 1));
-    ptxgen_launch_end(b, ptxgen_build_cast(b, programs, PTXGEN_I32), none, none);
-    if (form == ROWS_ALL) {
-        k->cols = ptxgen_build_binary(b, "imul", k->rows, k->cols);
-        k->rows = i64_const(k, 1);
-    }
-    k->row = ptxgen_build_cast(b, ptxgen_build_program_id(b, 0), PTXGEN_I64);
-    k->start = ptxgen_build_binary(b, "imul", k->row, k->cols);
-    k->index = ptxgen_build_iota(b, k->index_type, 0);
-    ptxgen_value blocks = ptxgen_build_binary(b, "udiv", k->cols, i64_const(k, k->block));
-    k->whole = ptxgen_build_binary(b, "imul", blocks, i64_const(k, k->block));
-    ptxgen_if_begin(b, ptxgen_build_compare(b, "icmp", "lt", k->row, k->rows), 0, NULL);
-    return PTXGEN_OK;
-}
-
-ptxgen_status rows_end(rows_kernel *k)
-{
-    ptxgen_if_end(k->b, 0, NULL, NULL);
-    return ptxgen_kernel_end(k->b);
-}
-
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-static ptxgen_value pointers(rows_kernel *k, ptxgen_value base, int has_rows, const rows_block *at)
+/* The row's elements from `first` (none: 0) on. */
+static rows_block block_at(rows_kernel *k, ptxgen_elem elem, ptxgen_value first, int is_masked)
 {
     ptxgen_builder *b = k->b;
-    base = has_rows ? ptxgen_build_addptr(b, base, k->start) : base;
-    return ptxgen_build_addptr(b, ptxgen_build_addptr(b, base, at->at), k->index);
+    ptxgen_type t = ptxgen_type_with_elem(ptxgen_builder_module(b), k->f32_tile, elem);
+    rows_block at = {.index = ptxgen_build_iota(b, t, 0)};
+    if (first.id != 0) {
+        ptxgen_value firsts = ptxgen_build_splat(b, first, t);
+        at.index = ptxgen_build_binary(b, "iadd", firsts, at.index);
+    }
+    if (is_masked) {
+        ptxgen_value end = elem == PTXGEN_I32 ? ptxgen_build_cast(b, k->cols, PTXGEN_I32) : k->cols;
+        at.mask = ptxgen_build_compare(b, "icmp", "lt", at.index, ptxgen_build_splat(b, end, t));
+    }
+    return at;
 }
 
-ptxgen_value rows_load(rows_kernel *k, uint32_t i, const rows_block *at, double other)
+static ptxgen_value load(rows_kernel *k, uint32_t i, const rows_block *at)
 {
     ptxgen_builder *b = k->b;
-    ptxgen_type t = ptxgen_type_with_elem(ptxgen_builder_module(b), k->index_type, k->elem);
-    ptxgen_value fill = at->mask.id == 0 ? none : ptxgen_const_float(b, t, other);
-    ptxgen_value x = ptxgen_build_load(b, pointers(k, k->in[i], i == 0, at), at->mask, fill);
-    return k->elem == PTXGEN_F32 ? x : ptxgen_build_cast(b, x, PTXGEN_F32);
+    ptxgen_type t = ptxgen_type_with_elem(ptxgen_builder_module(b), k->f32_tile, k->elem);
+    ptxgen_value fill = at->mask.id == 0 ? none : ptxgen_const_float(b, t, i == 0 ? k->other : 0.0);
+    return ptxgen_build_load(b, ptxgen_build_addptr(b, k->in[i], at->index), at->mask, fill);
+}
+
+ptxgen_value rows_load(rows_kernel *k, uint32_t i, const rows_block *at)
+{
+    ptxgen_value x = k->is_held ? k->held[i] : load(k, i, at);
+    return k->elem == PTXGEN_F32 ? x : ptxgen_build_cast(k->b, x, PTXGEN_F32);
 }
 
 void rows_store(rows_kernel *k, const rows_block *at, ptxgen_value x)
 {
     ptxgen_value y = k->elem == PTXGEN_F32 ? x : ptxgen_build_cast(k->b, x, k->elem);
-    ptxgen_build_store(k->b, pointers(k, k->out, 1, at), y, at->mask);
+    ptxgen_build_store(k->b, ptxgen_build_addptr(k->b, k->out, at->index), y, at->mask);
+}
+
+/* ---- passes ---------------------------------------------------------------------------------- */
+
+/* The step on the blocks from 0 on below `end`. */
+static ptxgen_value loop(rows_kernel *k, ptxgen_value end, int is_masked, rows_step *step,
+                         const ptxgen_value *env, ptxgen_value acc)
+{
+    const uint32_t n = acc.id != 0 ? 1 : 0;
+    ptxgen_value args[2] = {{0}}, done = {0};
+    ptxgen_value from = i64_const(k, 0);
+    ptxgen_for_begin(k->b, from, end, i64_const(k, k->block), n, &acc, args);
+    rows_block at = block_at(k, PTXGEN_I64, args[0], is_masked);
+    ptxgen_value next = step(k, &at, env, args[1]);
+    ptxgen_for_end(k->b, n, &next, &done);
+    return done;
 }
 
 static ptxgen_value walk(rows_kernel *k, rows_step *step, const ptxgen_value *env, ptxgen_value acc)
 {
     ptxgen_builder *b = k->b;
+    if (k->is_held) {
+        return step(k, &k->only, env, none);
+    }
+    if (k->has_wide_masks) {
+        return loop(k, k->cols, 1, step, env, acc);
+    }
     const uint32_t n = acc.id != 0 ? 1 : 0;
-    ptxgen_value args[2] = {{0}};
-    ptxgen_value from = i64_const(k, 0);
-    ptxgen_for_begin(b, from, k->whole, i64_const(k, k->block), n, &acc, args);
-    rows_block at = {.at = args[0]};
-    ptxgen_value next = step(k, &at, env, args[1]);
-    ptxgen_value done = {0};
-    ptxgen_for_end(b, n, &next, &done);
+    ptxgen_value blocks = ptxgen_build_binary(b, "udiv", k->cols, i64_const(k, k->block));
+    ptxgen_value whole = ptxgen_build_binary(b, "imul", blocks, i64_const(k, k->block));
+    ptxgen_value done = loop(k, whole, 0, step, env, acc);
     /* In a condition: a row of whole blocks has no rest, and masks live no longer than it. */
-    ptxgen_if_begin(b, ptxgen_build_compare(b, "icmp", "lt", k->whole, k->cols), n, &k->f32_tile);
-    at.at = k->whole;
-    ptxgen_value left = ptxgen_build_binary(b, "isub", k->cols, k->whole);
-    ptxgen_value left_32 = ptxgen_build_cast(b, left, PTXGEN_I32);
-    at.mask = ptxgen_build_compare(b, "icmp", "lt", k->index,
-                                   ptxgen_build_splat(b, left_32, k->index_type));
-    next = step(k, &at, env, done);
+    ptxgen_if_begin(b, ptxgen_build_compare(b, "icmp", "lt", whole, k->cols), n, &k->f32_tile);
+    rows_block at = block_at(k, PTXGEN_I64, whole, 1);
+    ptxgen_value next = step(k, &at, env, done);
     ptxgen_else(b, n, &next);
     ptxgen_if_end(b, n, &done, &next);
     return next;
 }
 
-ptxgen_value rows_fold(rows_kernel *k, rows_step *step, const ptxgen_value *env, double first,
-                       const char *op)
+ptxgen_value rows_fold(rows_kernel *k, rows_step *step, const ptxgen_value *env, const char *op)
 {
+    const double first = strcmp(op, "max") == 0 ? -HUGE_VAL : 0.0;
     ptxgen_value acc = walk(k, step, env, ptxgen_const_float(k->b, k->f32_tile, first));
     return ptxgen_build_reduce(k->b, op, acc, 0);
 }
@@ -140,9 +132,103 @@ void rows_for_each(rows_kernel *k, rows_step *step, const ptxgen_value *env)
     (void)walk(k, step, env, none);
 }
 
+ptxgen_value rows_combine(rows_kernel *k, const char *op, ptxgen_value acc, ptxgen_value x)
+{
+    return acc.id == 0 ? x : ptxgen_build_binary(k->b, op, acc, x);
+}
+
+ptxgen_value rows_add_square(rows_kernel *k, ptxgen_value acc, ptxgen_value x)
+{
+    return acc.id == 0 ? ptxgen_build_binary(k->b, "fmul", x, x)
+                       : ptxgen_build_fma(k->b, x, x, acc);
+}
+
 ptxgen_value rows_mean(rows_kernel *k, ptxgen_value sum)
 {
-    return ptxgen_build_binary(k->b, "fdiv", sum, ptxgen_build_cast(k->b, k->cols, PTXGEN_F32));
+    return build_quotient(k->b, sum, ptxgen_build_cast(k->b, k->cols, PTXGEN_F32));
+}
+
+/* ---- kernels --------------------------------------------------------------------------------- */
+
+/* Elements that a thread holds of a row: with more, registers do not suffice for what is computed.
+ */
+#define MOST_HELD 32
+
+static int can_hold(const rows_kernel *k, const kernel_settings *s)
+{
+    return k->block <= MOST_HELD * 32 * kernel_setting_int(s, "warps");
+}
+
+static void held_row(rows_kernel *k, rows_body *body)
+{
+    k->only = block_at(k, PTXGEN_I32, none, 1);
+    for (uint32_t i = 0; i < k->n_in; i++) { /* all under way before the first is waited for */
+        k->held[i] = load(k, i, &k->only);
+    }
+    k->is_held = 1;
+    body(k);
+    k->is_held = 0;
+}
+
+static void launch(rows_kernel *k, rows_form form)
+{
+    ptxgen_launch_begin(k->b);
+    ptxgen_value programs = form == ROWS_ALL
+                                ? i64_const(k, 1)
+                                : ptxgen_build_binary(k->b, "imax", k->rows, i64_const(k, 1));
+    ptxgen_launch_end(k->b, ptxgen_build_cast(k->b, programs, PTXGEN_I32), none, none);
+}
+
+/* Pointers to the program's row. */
+static void find_row(rows_kernel *k, rows_form form)
+{
+    ptxgen_builder *b = k->b;
+    if (form == ROWS_ALL) {
+        k->cols = ptxgen_build_binary(b, "imul", k->rows, k->cols);
+        k->rows = i64_const(k, 1);
+    }
+    k->row = ptxgen_build_cast(b, ptxgen_build_program_id(b, 0), PTXGEN_I64);
+    ptxgen_value start = ptxgen_build_binary(b, "imul", k->row, k->cols);
+    k->in[0] = ptxgen_build_addptr(b, k->in[0], start);
+    if (form == ROWS_SAME) {
+        k->out = ptxgen_build_addptr(b, k->out, start);
+    }
+}
+
+ptxgen_status rows_build(ptxgen_module *m, const kernel_settings *s, const rows_shape *shape,
+                         rows_body *body)
+{
+    rows_kernel k = {.elem = kernel_setting_elem(s, "dtype"), .other = shape->other};
+    ptxgen_encoding no_enc = {0};
+    k.block = (int32_t)kernel_setting_int(s, "block");
+    k.has_wide_masks = kernel_has_wide_masks(s);
+    k.i64 = ptxgen_type_scalar(m, PTXGEN_I64);
+    k.f32_tile = ptxgen_type_tile(m, PTXGEN_F32, 1, &k.block, no_enc);
+    ptxgen_status status = ptxgen_kernel_begin(m, s->info->name, &k.b);
+    if (status != PTXGEN_OK) {
+        return status;
+    }
+    ptxgen_builder *b = k.b;
+    ptxgen_kernel_attr(b, "warps", kernel_setting_int(s, "warps"));
+    add_params(&k, shape->in_names, shape->form, kernel_setting_int(s, "div"));
+    launch(&k, shape->form);
+    find_row(&k, shape->form);
+    ptxgen_if_begin(b, ptxgen_build_compare(b, "icmp", "lt", k.row, k.rows), 0, NULL);
+    if (kernel_setting_is(s, "length", "block")) {
+        held_row(&k, body);
+    } else if (can_hold(&k, s)) {
+        ptxgen_value is_short =
+            ptxgen_build_compare(b, "icmp", "le", k.cols, i64_const(&k, k.block));
+        ptxgen_if_begin(b, is_short, 0, NULL);
+        held_row(&k, body);
+        ptxgen_else(b, 0, NULL);
+        body(&k);
+        ptxgen_if_end(b, 0, NULL, NULL);
+    } else {
+        body(&k);
+    }
+    ptxgen_if_end(b, 0, NULL, NULL);
+    return ptxgen_kernel_end(b);
 }
 
 /* ---- references ------------------------------------------------------------------------------ */

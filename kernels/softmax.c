@@ -1,5 +1,5 @@
 /* softmax: y = exp(x - max) / sum(exp(x - max)) of each row, in three passes over the row: the
- * maximum, the sum, the result. */
+ * maximum, the sum, the result. A row that is held has its powers from the second pass. */
 #include <math.h>
 
 #include "kernels/rows.h"
@@ -8,50 +8,53 @@ static ptxgen_value take_max(rows_kernel *k, const rows_block *at, const ptxgen_
                              ptxgen_value acc)
 {
     (void)env;
-    return ptxgen_build_binary(k->b, "fmax", acc, rows_load(k, 0, at, -HUGE_VAL));
+    return rows_combine(k, "fmax", acc, rows_load(k, 0, at));
 }
 
 /* exp(x - max); 0 where no element exists. */
 static ptxgen_value power(rows_kernel *k, const rows_block *at, const ptxgen_value *env)
 {
-    ptxgen_value x = rows_load(k, 0, at, -HUGE_VAL);
+    ptxgen_value x = rows_load(k, 0, at);
     ptxgen_value most = ptxgen_build_splat(k->b, env[0], k->f32_tile);
-    return ptxgen_build_unary(k->b, "exp", ptxgen_build_binary(k->b, "fsub", x, most));
+    ptxgen_value less = ptxgen_build_binary(k->b, "fsub", x, most);
+    return build_exp(k->b, less, k->elem);
 }
 
 static ptxgen_value take_sum(rows_kernel *k, const rows_block *at, const ptxgen_value *env,
                              ptxgen_value acc)
 {
-    return ptxgen_build_binary(k->b, "fadd", acc, power(k, at, env));
+    return rows_combine(k, "fadd", acc, power(k, at, env));
 }
 
 static ptxgen_value put(rows_kernel *k, const rows_block *at, const ptxgen_value *env,
                         ptxgen_value acc)
 {
     (void)acc;
-    ptxgen_value sum = ptxgen_build_splat(k->b, env[1], k->f32_tile);
-    rows_store(k, at, ptxgen_build_binary(k->b, "fdiv", power(k, at, env), sum));
+    ptxgen_value share = ptxgen_build_splat(k->b, env[1], k->f32_tile);
+    rows_store(k, at, ptxgen_build_binary(k->b, "fmul", power(k, at, env), share));
     return (ptxgen_value){0};
 }
 
+static void body(rows_kernel *k)
+{
+    ptxgen_value env[2] = {{0}};
+    env[0] = rows_fold(k, take_max, env, "max");
+    ptxgen_value sum = rows_fold(k, take_sum, env, "sum");
+    env[1] = build_quotient(k->b, build_const_like(k->b, sum, 1.0), sum);
+    rows_for_each(k, put, env);
+}
+
 static const char *const in_names[] = {"x", NULL};
+static const rows_shape shape = {in_names, ROWS_SAME, -HUGE_VAL};
 
 static ptxgen_status build(ptxgen_module *m, const kernel_settings *s)
 {
-    rows_kernel k;
-    ptxgen_status status = rows_begin(m, s, in_names, ROWS_SAME, &k);
-    if (status != PTXGEN_OK) {
-        return status;
-    }
-    ptxgen_value env[2] = {{0}};
-    env[0] = rows_fold(&k, take_max, env, -HUGE_VAL, "max");
-    env[1] = rows_fold(&k, take_sum, env, 0.0, "sum");
-    rows_for_each(&k, put, env);
-    return rows_end(&k);
+    return rows_build(m, s, &shape, body);
 }
 
-/* exp of a difference d carries |d| u and its own 4 u; the sum carries that of its terms, weighted,
- * and one u for each addition on the way. */
+/* exp of a difference d carries |d| u from the subtraction, another |d| u where it is the fast one,
+ * and its own 6 u; the sum carries that of its terms, weighted, and one u for each addition on the
+ * way; its reciprocal and the product add 5 u. */
 static void one_row(const double *x, int64_t n, double depth, double share, double *ref,
                     double *bound)
 {
@@ -62,12 +65,12 @@ static void one_row(const double *x, int64_t n, double depth, double share, doub
     for (int64_t i = 0; i < n; i++) {
         double e = exp(x[i] - most);
         sum += e;
-        carried += e * (fabs(x[i] - most) + 4.0);
+        carried += e * (2.0 * fabs(x[i] - most) + 6.0);
     }
     for (int64_t i = 0; i < n; i++) {
         double d = fabs(x[i] - most);
         ref[i] = exp(x[i] - most) / sum;
-        double error = ref[i] * (d + 6.0 + carried / sum + depth) + SUBNORMAL_ERROR;
+        double error = ref[i] * (2.0 * d + 11.0 + carried / sum + depth) + SUBNORMAL_ERROR;
         bound[i] = ref[i] + share * error;
     }
 }

@@ -334,15 +334,18 @@ static void run_transpose(void)
     }
 }
 
+/* Rows that stay in registers, and such that no thread could hold. */
 static void run_softmax(void)
 {
     static const char *const dtypes[] = {"dtype=f16", "dtype=bf16", "dtype=f32"};
     static const char *const warps[] = {"warps=1", "warps=4", "warps=8"};
-    for (uint32_t i = 0; i < 9; i++) {
+    for (uint32_t i = 0; i < 9 + 6; i++) {
+        const bool is_held = i < 9;
         bank_case c = {.kernel = "softmax",
                        .arch = "sm_80",
-                       .set = {dtypes[i % 3], warps[i / 3], "div=8"},
-                       .arg = {"rows=1", "cols=5000"},
+                       .set = {dtypes[i % 3], warps[is_held ? i / 3 : i / 3 - 2], "div=8",
+                               is_held ? "length=block" : "block=16384"},
+                       .arg = {"rows=1", is_held ? "cols=1000" : "cols=50000"},
                        .runs_once = true,
                        .may_be_silent = i < 3}; /* one warp exchanges by shuffles */
         run_case(&c);
