@@ -147,7 +147,7 @@ static void broadcast_way(const adder *k, const flat_block *f, ptxgen_elem index
     ptxgen_builder *b = k->b;
     ptxgen_type t = ptxgen_value_type(b, f->index);
     ptxgen_value zero = ptxgen_const_float(b, ptxgen_type_with_elem(k->m, t, k->elem), 0.0);
-    ptxgen_value index = f->index, off[2], in[2];
+    ptxgen_value index = f->index, off[2] = {index, index}, in[2];
     if (index_elem == PTXGEN_I32) {
         index = ptxgen_build_cast(b, index, PTXGEN_I32);
     }

@@ -156,7 +156,7 @@ ptxgen_value rows_mean(rows_kernel *k, ptxgen_value sum)
 
 static int can_hold(const rows_kernel *k, const kernel_settings *s)
 {
-    return k->block <= MOST_HELD * 32 * kernel_setting_int(s, "warps");
+    return k->block <= INT64_C(32) * MOST_HELD * kernel_setting_int(s, "warps");
 }
 
 static void held_row(rows_kernel *k, rows_body *body)
