@@ -95,10 +95,11 @@ static pg_enc rows_encoding(pg_pipe *p, const pg_type_info *tile)
 }
 
 /* Wavefronts that the copies of a load into a buffer, and its reads by a copy, take beyond the
- * least; and how wide the pieces are. */
+ * least; and the pieces. */
 typedef struct conflicts {
     bool is_known;
-    uint32_t extra, width;
+    uint32_t extra;
+    pg_bank_access pieces;
 } conflicts;
 
 static conflicts count_conflicts(pg_pipe *p, pg_type loaded, pg_type read, pg_type buf,
@@ -118,11 +119,10 @@ static conflicts count_conflicts(pg_pipe *p, pg_type loaded, pg_type read, pg_ty
     }
     return (conflicts){
         true, use.n_wavefronts - use.n_phases + move.banks.n_wavefronts - move.banks.n_phases,
-        access.n_log2};
+        access};
 }
 
-static bool conflicts_of(pg_pipe *p, const pg_inst *load, const pg_inst *copy, pg_enc enc,
-                         uint32_t *extra, uint32_t *width)
+static conflicts conflicts_of(pg_pipe *p, const pg_inst *load, const pg_inst *copy, pg_enc enc)
 {
     const pg_type loaded = pg_val_type(p->k, load->out[0]), read = pg_val_type(p->k, copy->out[0]);
     const pg_type_info *t = pg_type_get(p->types, loaded);
@@ -140,9 +140,18 @@ static bool conflicts_of(pg_pipe *p, const pg_inst *load, const pg_inst *copy, p
     if (known == NULL) {
         pg_memo_put(p->types, &key, &found, sizeof found);
     }
-    *extra = found.extra;
-    *width = found.width;
-    return found.is_known;
+    return found;
+}
+
+/* Do copies into a buffer move pieces of the same elements that lie together in its rows? Of others
+ * that are as many the copies would find them apart in global memory. */
+static bool keeps_pieces(const conflicts *rows, const conflicts *found)
+{
+    bool is_same = found->pieces.n_log2 >= rows->pieces.n_log2;
+    for (uint32_t i = 0; is_same && i < rows->pieces.n_log2; i++) {
+        is_same = found->pieces.reg_bits[i] == rows->pieces.reg_bits[i];
+    }
+    return is_same;
 }
 
 /* The copy that reads what was loaded, if there is one only. */
@@ -162,16 +171,19 @@ static const pg_inst *only_copy(pg_pipe *p, const pg_inst *load)
 }
 
 /* Rows, unless these have conflicts and the search (ir/convert.h) finds a layout with fewer that
- * takes pieces as wide from the asynchronous copies. */
+ * takes the same pieces from the asynchronous copies. */
 static pg_enc buffer_encoding(pg_pipe *p, const pg_inst *load, const pg_type_info *tile)
 {
     const pg_enc rows = rows_encoding(p, tile);
     const pg_inst *copy = load->op == PG_OP_LOAD ? only_copy(p, load) : NULL;
-    uint32_t extra[2] = {0, 0}, width[2] = {0, 0};
     pg_layout from, to;
     pg_convert_plan plan;
     pg_enc found;
-    if (copy == NULL || !conflicts_of(p, load, copy, rows, &extra[0], &width[0]) || extra[0] == 0) {
+    if (copy == NULL) {
+        return rows;
+    }
+    const conflicts of_rows = conflicts_of(p, load, copy, rows);
+    if (!of_rows.is_known || of_rows.extra == 0) {
         return rows;
     }
     const uint32_t flags = pg_convert_flags(p->k->module->sm) | PG_CONVERT_NO_SHUFFLE;
@@ -181,12 +193,13 @@ static pg_enc buffer_encoding(pg_pipe *p, const pg_inst *load, const pg_type_inf
         pg_convert_plan_make(&from, &to, bits, flags & ~(uint32_t)PG_CONVERT_STMATRIX, &plan) !=
             0 ||
         plan.kind != PG_CONVERT_SHARED ||
-        pg_enc_of_memory(p->types, &plan.mem, bits, &found) != 0 ||
-        !conflicts_of(p, load, copy, found, &extra[1], &width[1]) || extra[1] >= extra[0] ||
-        width[1] < width[0]) {
+        pg_enc_of_memory(p->types, &plan.mem, bits, &found) != 0) {
         return rows;
     }
-    return found;
+    const conflicts of_found = conflicts_of(p, load, copy, found);
+    return of_found.is_known && of_found.extra < of_rows.extra && keeps_pieces(&of_rows, &of_found)
+               ? found
+               : rows;
 }
 
 pg_type pg_pipe_buffer_type(pg_pipe *p, const pg_inst *from, pg_type tile, uint32_t slots)
