@@ -4,9 +4,10 @@
  * columns of b (groups of 8 tiles down, then across): what they load together stays in the cache.
  * Every extent is free: masks give 0 where an array ends.
  *
- * Rows that are multiples of 16 bytes are copied by 16 bytes, others by 4 or element by element.
- * With align=auto the program looks at the extents and takes one of these ways (paths, below); they
- * are the same code but for the number `vec` of neighbours that lie together.
+ * Rows that are multiples of 16 bytes are copied by 16 bytes, others element by element, or with
+ * align=auto4 by 4 bytes where they can. With align=auto the program looks at the extents and takes
+ * one of these ways (paths, below); they are the same code but for the number `vec` of neighbours
+ * that lie together.
  *
  * With split_k, programs sum parts of k into `work`, and a second kernel adds the parts up in
  * order: the same numbers each time, unlike atomics. */
@@ -437,8 +438,9 @@ static void show_multiples(gemm *g, int is_sum)
     }
 }
 
-/* Neighbours that the paths take together: 16 bytes of them, 4 bytes (the least that asynchronous
- * copies take), one. Programs of one launch all take the same path. */
+/* Neighbours that the paths take together: 16 bytes of them, one; between these, where asked for, 4
+ * bytes, the least that asynchronous copies take. Programs of one launch all take the same path.
+ * Each path is a loop and an epilogue of its own: a third of what the kernel costs to compile. */
 static int32_t paths_of(const gemm *g, int32_t bytes, int32_t out[MOST_PATHS])
 {
     int32_t n = 0;
@@ -447,7 +449,7 @@ static int32_t paths_of(const gemm *g, int32_t bytes, int32_t out[MOST_PATHS])
         return n;
     }
     out[n++] = 16 / bytes;
-    if (bytes < 4) {
+    if (bytes < 4 && g->s.has_fours) {
         out[n++] = 4 / bytes;
     }
     out[n++] = 1;

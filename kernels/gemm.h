@@ -22,6 +22,7 @@ typedef struct gemm_settings {
     int32_t tile[3]; /* m, n, k */
     int64_t warps, stages, split;
     uint32_t align; /* contiguous extents are multiples of so many elements; 0: seen at run time */
+    int has_fours;  /* and then there is a way for rows that are multiples of 4 bytes only */
     int is_a_col, is_b_col, has_bias;
     enum { GEMM_NONE, GEMM_RELU, GEMM_GELU } act;
     double alpha, beta;

@@ -98,7 +98,8 @@ ptxgen_status gemm_settings_of(const kernel_settings *s, gemm_settings *out)
     }
     g.stages = kernel_setting_int(s, "stages");
     g.split = kernel_setting_int(s, "split_k");
-    g.align = (uint32_t)number_or(s, "align", 0);
+    g.has_fours = kernel_setting_is(s, "align", "auto4");
+    g.align = g.has_fours ? 0 : (uint32_t)number_or(s, "align", 0);
     g.is_a_col = kernel_setting_is(s, "a", "col");
     g.is_b_col = kernel_setting_is(s, "b", "col");
     g.has_bias = (int)kernel_setting_int(s, "bias");
@@ -226,9 +227,9 @@ static const ptxgen_kernel_setting settings[] = {
      "tile_k is auto or a power of two from 8 to 128: depth of one step"},
     {"stages", "3", "1..8", "stages is 1 to 8: buffers of the pipeline"},
     {"warps", "auto", "auto 2^0..2^4", "warps is auto, 1, 2, 4, 8 or 16: warps per program"},
-    {"align", "auto", "auto 2^0..2^4",
-     "align is auto or 1, 2, 4, 8, 16: rows of all arrays are multiples of so many elements; auto "
-     "looks at run time"},
+    {"align", "auto", "auto auto4 2^0..2^4",
+     "align is 1, 2, 4, 8 or 16: rows of all arrays are multiples of so many elements; auto: the "
+     "program sees whether they are multiples of 16 bytes; auto4: or of 4"},
     {"split_k", "1", "1..16",
      "split_k is 1 to 16: parts of k, each summed by its own programs into work[split_k, m, n]; a "
      "second kernel adds them up"},

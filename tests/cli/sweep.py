@@ -23,7 +23,7 @@ TARGETS = ["sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"]
 SIZES = [(1, 1, 1), (17, 333, 5), (333, 17, 129), (0, 17, 333), (17, 0, 5), (64, 48, 0), (5, 7, 3),
          (48, 160, 64), (129, 130, 131)]
 SHORT_SIZES = [(17, 33, 5), (0, 17, 3), (5, 0, 7), (48, 32, 64)]
-PROMISES = {"align", "div"}  # what they say of sizes is not so for ours
+PROMISES = {"align", "div"}  # what their numbers say of sizes is not so for ours
 SPILL = re.compile(r"\bPG3204\b")
 
 
@@ -33,6 +33,8 @@ def choices(setting):
     for word in setting["allowed"].split():
         ends = re.fullmatch(r"(\d+)\.\.(\d+)", word)
         out += [ends[1], ends[2]] if ends else [] if ".." in word else [word]
+    if setting["name"] in PROMISES:
+        out = [w for w in out if not w.isdigit()]
     return [w for w in out if w != setting["default"]]
 
 
@@ -42,7 +44,7 @@ def variants(kernel):
     for dtype in types[0] if types else [None]:
         yield [] if dtype is None else [f"dtype={dtype}"]
     for setting in kernel["settings"]:
-        if setting["name"] not in PROMISES | {"dtype"}:
+        if setting["name"] != "dtype":
             for word in choices(setting):
                 yield [f"{setting['name']}={word}"]
 

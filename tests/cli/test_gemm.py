@@ -33,7 +33,7 @@ def layouts(dtype, tile):
     for size in ((16, 48, 32), (20, 36, 44), (21, 35, 43)):
         for a in ("row", "col"):
             for b in ("row", "col"):
-                failed += run(size, dtype=dtype, a=a, b=b, **tile)
+                failed += run(size, dtype=dtype, a=a, b=b, align="auto4", **tile)
     return failed
 
 
@@ -113,7 +113,7 @@ def any_settings(n):
                     "tile_k": 2 ** draw.randint(5 if dtype in ("s8", "u8") else 4, 7),
                     "warps": 2 ** draw.randint(0, 4), "stages": draw.randint(1, 8),
                     "a": draw.choice(("row", "col")), "b": draw.choice(("row", "col")),
-                    "align": draw.choice(("auto", multiple)), "split_k": draw.choice((1, 1, 2, 5)),
+                    "align": draw.choice(("auto", "auto4", multiple)), "split_k": draw.choice((1, 1, 2, 5)),
                     "bias": draw.randint(0, 1), "beta": draw.choice((0, 1, -1, 2)),
                     "alpha": draw.choice((1, -1, 2)), "act": draw.choice(("none", "relu"))}
         size = [draw.randint(0, 200 // multiple) * multiple for _ in range(3)]
