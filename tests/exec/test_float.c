@@ -443,6 +443,37 @@ Test(exec_float, conversions)
     CHECK(rows);
 }
 
+/* -0 and 0 are equal; 0x0001 is subnormal; 0x7E00 and 0x7FC0 are NaN, unordered with all. */
+Test(exec_float, comparisons_of_halves)
+{
+    static const exec_row rows[] = {
+        {'h', "set.lt.f16.f16 %h3, %h0, %h1;", 0xBC00, 0x3C00, 0, 0x3C00},
+        {'h', "set.lt.f16.f16 %h3, %h0, %h1;", 0x3C00, 0xBC00, 0, 0},
+        {'h', "set.eq.f16.f16 %h3, %h0, %h1;", 0x8000, 0, 0, 0x3C00},
+        {'h', "set.nan.f16.f16 %h3, %h0, %h1;", 0x7E00, 0, 0, 0x3C00},
+        {'h', "set.ne.f16.f16 %h3, %h0, %h1;", 0x7E00, 0, 0, 0},
+        {'h', "set.neu.f16.f16 %h3, %h0, %h1;", 0x7E00, 0, 0, 0x3C00},
+        {'h', "set.eq.f16.f16 %h3, %h0, %h1;", 0x0001, 0, 0, 0},
+        {'h', "set.eq.ftz.f16.f16 %h3, %h0, %h1;", 0x0001, 0, 0, 0x3C00},
+        {'h', "set.eq.ftz.f16.f16 %h3, %h0, %h1;", 0x0400, 0, 0, 0},
+        {'h', "set.gt.u16.f16 %h3, %h0, %h1;", 0x4000, 0x3C00, 0, 0xFFFF},
+        {'r', "set.gt.s32.f16 %r3, %h0, %h1;", 0x4000, 0x3C00, 0, 0xFFFFFFFF},
+        {'h', "set.gt.f16.u32 %h3, %r0, %r1;", 0x80000000, 1, 0, 0x3C00},
+        {'h', "set.gt.f16.s32 %h3, %r0, %r1;", 0x80000000, 1, 0, 0},
+        {'h', "set.le.bf16.bf16 %h3, %h0, %h1;", 0x3F80, 0x3F80, 0, 0x3F80},
+        {'h', "set.equ.bf16.bf16 %h3, %h0, %h1;", 0x3F80, 0x7FC0, 0, 0x3F80},
+        {'r', "set.lt.f16x2.f16x2 %r3, %r0, %r1;", 0x3C00BC00, 0xBC003C00, 0, 0x00003C00},
+        {'r', "set.ge.f16x2.f16x2 %r3, %r0, %r1;", 0x3C00BC00, 0xBC003C00, 0, 0x3C000000},
+        {'r', "set.lt.u32.f16x2 %r3, %r0, %r1;", 0x3C00BC00, 0xBC003C00, 0, 0x0000FFFF},
+        {'r', "set.geu.u32.f16x2 %r3, %r0, %r1;", 0x7E00BC00, 0xBC003C00, 0, 0xFFFF0000},
+        {'r', "set.ne.bf16x2.bf16x2 %r3, %r0, %r1;", 0x3F803F80, 0x3F800000, 0, 0x00003F80},
+        {'r', "set.num.u32.bf16x2 %r3, %r0, %r1;", 0x7FC03F80, 0x3F800000, 0, 0x0000FFFF},
+        {'r', "setp.eq.ftz.f16 %p2, %h0, %h1;\nselp.u32 %r3, 5, 6, %p2;", 0x0001, 0x8000, 0, 5},
+        {'r', "setp.eq.f16 %p2, %h0, %h1;\nselp.u32 %r3, 5, 6, %p2;", 0x0001, 0x8000, 0, 6},
+    };
+    CHECK(rows);
+}
+
 static void check_approx(const char *text, double (*f)(double), double from, double to)
 {
     static uint64_t a[N], out[N];

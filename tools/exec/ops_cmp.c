@@ -64,10 +64,15 @@ RELATE(relate_u64, 64, uint64_t, v)
 RELATE(relate_s64, 64, int64_t, v)
 RELATE(relate_f32, 32, float, pe_f32((i->op & C_FTZ) != 0 ? pe_flush(v) : v))
 RELATE(relate_f64, 64, double, pe_f64(v))
-RELATE(relate_f16, 32, double,
-       pe_small_to_f64(((i->op & C_HIGH) != 0 ? v >> 16 : v) & 0xFFFFu, PE_FMT_F16))
-RELATE(relate_bf16, 32, double,
-       pe_small_to_f64(((i->op & C_HIGH) != 0 ? v >> 16 : v) & 0xFFFFu, PE_FMT_BF16))
+static double half_of(const pe_inst *i, uint32_t v, pe_fmt fmt)
+{
+    v = ((i->op & C_HIGH) != 0 ? v >> 16 : v) & 0xFFFFu;
+    bool is_subnormal = fmt == PE_FMT_F16 && (v & 0x7C00u) == 0;
+    return pe_small_to_f64((i->op & C_FTZ) != 0 && is_subnormal ? v & 0x8000u : v, fmt);
+}
+
+RELATE(relate_f16, 32, double, half_of(i, v, PE_FMT_F16))
+RELATE(relate_bf16, 32, double, half_of(i, v, PE_FMT_BF16))
 
 typedef uint32_t (*relate_fn)(const pe_warp *w, const pe_inst *i);
 
@@ -132,6 +137,27 @@ static void set(pe_warp *w, const pe_inst *i, uint32_t mask)
     pe_put32(w, i->d, t, mask, operands_poison(w, i) | (i->n != 0 ? pe_poisonp(w, i->c) : 0));
 }
 
+/* Pairs: each half of the result for one half of the operands. */
+static void set_pair(pe_warp *w, const pe_inst *i, uint32_t mask)
+{
+    pe_inst second = *i;
+    second.op |= C_HIGH;
+    uint32_t low = combine(w, i, relate(w, i));
+    uint32_t high = combine(w, i, relate(w, &second));
+    uint32_t t[PE_LANES];
+    for (uint32_t l = 0; l < PE_LANES; l++) {
+        t[l] = ((low >> l & 1u) != 0 ? (uint32_t)i->imm & 0xFFFFu : 0) |
+               ((high >> l & 1u) != 0 ? (uint32_t)i->imm & 0xFFFF0000u : 0);
+    }
+    pe_put32(w, i->d, t, mask, operands_poison(w, i) | (i->n != 0 ? pe_poisonp(w, i->c) : 0));
+}
+
+/* What a comparison that holds gives: 1.0, or all ones. */
+static const uint32_t truths[PG_PTX_T_COUNT] = {
+    [PG_PTX_F16] = 0x3C00,       [PG_PTX_BF16] = 0x3F80,       [PG_PTX_F16X2] = 0x3C003C00,
+    [PG_PTX_BF16X2] = 0x3F803F80, [PG_PTX_F32] = 0x3F800000,   [PG_PTX_U16] = 0xFFFF,
+    [PG_PTX_S16] = 0xFFFF,       [PG_PTX_U32] = UINT32_MAX,    [PG_PTX_S32] = UINT32_MAX};
+
 static bool take_comparison(pe_dec *d, uint8_t *out_set, char *out_kind)
 {
     for (size_t k = 0; k < PG_COUNT_OF(comparisons); k++) {
@@ -166,6 +192,7 @@ void pe_dec_setp(pe_dec *d)
     pg_ptx_type t = pe_take_type(d);
     d->i.type = (uint16_t)t;
     bool is_floating = pe_is_float(t) || pe_is_half(t);
+    bool is_pair = t == PG_PTX_F16X2 || t == PG_PTX_BF16X2;
     if (!can_compare(t) || (kind == 'f') > is_floating ||
         (kind == 'u' && pe_type_class(t) != 'U')) {
         pe_unsupported(d, "this type");
@@ -177,11 +204,9 @@ void pe_dec_setp(pe_dec *d)
         d->i.c = pe_in(d, 3, 1);
     }
     if (is_set) {
-        d->i.imm = result == PG_PTX_F32                           ? 0x3F800000
-                   : result == PG_PTX_U32 || result == PG_PTX_S32 ? UINT32_MAX
-                                                                  : 0;
+        d->i.imm = truths[result];
         d->i.d = pe_out(d, 0, 32);
-        pe_emit(d, d->i.imm != 0 && t != PG_PTX_F16X2 && t != PG_PTX_BF16X2 ? set : NULL);
+        pe_emit(d, d->i.imm == 0 ? NULL : is_pair ? set_pair : set);
         return;
     }
     const pg_ptx_opnd *o = pe_arg(d, 0);
@@ -191,7 +216,6 @@ void pe_dec_setp(pe_dec *d)
     } else {
         d->i.d = pe_out_opnd(d, o, 1);
     }
-    bool is_pair = t == PG_PTX_F16X2 || t == PG_PTX_BF16X2;
     pe_emit(d, !is_pair ? setp : d->i.d2 != PE_NONE ? setp_pair : NULL);
 }
 
