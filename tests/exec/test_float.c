@@ -439,6 +439,10 @@ Test(exec_float, conversions)
         {'r', "add.rn.bf16x2 %r3, %r0, %r1;", 0x3F803F80, 0x3F80BF80, 0, 0x40000000},
         {'h', "add.sat.f16 %h3, %h0, %h1;", 0x3C00, 0x3C00, 0, 0x3C00},
         {'r', "neg.f16x2 %r3, %r0;", 0x00003C00, 0, 0, 0x8000BC00},
+        {'r', "neg.ftz.f16x2 %r3, %r0;", 0x03FF0400, 0, 0, 0x80008400},
+        {'r', "abs.ftz.f16x2 %r3, %r0;", 0x84008001, 0, 0, 0x04000000},
+        {'h', "neg.ftz.f16 %h3, %h0;", 0x8001, 0, 0, 0},
+        {'h', "abs.ftz.f16 %h3, %h0;", 0x83FF, 0, 0, 0},
     };
     CHECK(rows);
 }

@@ -40,6 +40,48 @@ Test(exec_memory, widths_and_signs)
     CHECK(rows);
 }
 
+/* Every thread adds {1, 2, 3, 4} to four floats, and looks at what was there: the old values tell the threads apart. Halves
+ * next to each other do not touch one another. */
+static const char vectors[] =
+    ".version 8.1\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out)\n{\n"
+    ".reg .pred %p<2>;\n.reg .b16 %h<8>;\n.reg .b32 %r<16>;\n.reg .b64 %rd<16>;\n.reg .f32 %f<16>;\n"
+    "ld.param.u64 %rd1, [out];\nmov.u32 %r1, %tid.x;\n"
+    "mov.f32 %f0, 0f00000000;\nsetp.ne.u32 %p1, %r1, 0;\n@%p1 bra $GO;\n"
+    "st.global.v4.f32 [%rd1], {%f0, %f0, %f0, %f0};\nst.global.v4.f32 [%rd1+16], {%f0, %f0, %f0, %f0};\n"
+    "$GO:\nbar.sync 0;\n"
+    "atom.global.add.v4.f32 {%f4, %f5, %f6, %f7}, [%rd1], {0f3F800000, 0f40000000, 0f40400000, 0f40800000};\n"
+    "mov.b16 %h0, 0x3C00;\nmov.b16 %h1, 0xBC00;\n"
+    "red.global.add.noftz.v2.f16 [%rd1+16], {%h0, %h1};\n"
+    "mov.b32 %r2, 0x40003C00;\nred.global.max.noftz.v2.f16x2 [%rd1+24], {%r2, %r2};\n"
+    "cvt.rzi.u32.f32 %r3, %f4;\ncvt.rzi.u32.f32 %r4, %f7;\nmad.lo.u32 %r3, %r4, 1000, %r3;\n"
+    "cvt.rzi.u32.f32 %r5, %f4;\nmul.wide.u32 %rd2, %r5, 4;\nadd.u64 %rd2, %rd2, %rd1;\n"
+    "st.mmio.relaxed.sys.global.u32 [%rd2+32], %r3;\nld.mmio.relaxed.sys.global.u32 %r6, [%rd2+32];\nret;\n}\n";
+
+Test(exec_memory, vector_atomics)
+{
+    enum { THREADS = 64 };
+    exec_job job = {.ptx = vectors, .block = THREADS, .out_size = 32 + THREADS * 4};
+    exec_job_run(&job);
+    cr_assert_eq(job.status, PTXEXEC_OK);
+    float sums[4];
+    uint32_t halves[4];
+    memcpy(sums, job.out, sizeof sums);
+    memcpy(halves, job.out + 16, sizeof halves);
+    for (uint32_t k = 0; k < 4; k++) {
+        cr_expect_eq(sums[k], (float)(THREADS * (k + 1)));
+    }
+    cr_expect_eq(halves[0], 0xD4005400); /* 64 and -64 */
+    cr_expect_eq(halves[1], 0);
+    cr_expect_eq(halves[2], 0x40003C00);
+    cr_expect_eq(halves[3], 0x40003C00);
+    for (uint32_t k = 0; k < THREADS; k++) { /* who found k in the first found 4 k in the last */
+        uint32_t seen;
+        memcpy(&seen, job.out + 32 + k * 4, 4);
+        cr_expect_eq(seen, 4 * k * 1000 + k);
+    }
+    exec_job_end(&job);
+}
+
 #define ATOM(op, type, extra)                                                        \
     SHARED "st.shared.b32 [s], %r0; atom.shared." op "." type " %r4, [s], %r1" extra \
            "; ld.shared.b32 %r3, [s]; }"

@@ -123,6 +123,84 @@ static void atom(pe_warp *w, const pe_inst *i, uint32_t mask)
     }
 }
 
+/* ---- vectors: each element by itself, the address aligned for all of them ----------------------
+ */
+
+typedef struct vector {
+    pe_opnd d[8], b[8]; /* d: PE_NONE where nobody wants the old value */
+} vector;
+
+static void atom_vector(pe_warp *w, const pe_inst *i, uint32_t mask)
+{
+    const vector *v = i->ext;
+    uint64_t a[PE_LANES];
+    uint32_t old[8][PE_LANES] = {{0}};
+    uint32_t q_old[8] = {0};
+    w->cta->n_events++; /* see ld_strong */
+    if (pe_is_poison(w, i, pe_poison64(w, i->a) & mask, PTXEXEC_F_POISON_ADDRESS, "the address")) {
+        return;
+    }
+    memcpy(a, pe_src64(w, i->a), sizeof a);
+    const pe_touch touch = {.at = a,
+                            .imm = i->imm,
+                            .size = (uint8_t)(i->size * i->n),
+                            .space = i->space,
+                            .kind = PE_T_READ | PE_T_WRITE};
+    pe_note(w, i, mask, &touch);
+    if (w->cta->is_failed) {
+        return;
+    }
+    pg_foreach_lane(l, mask)
+    {
+        uint8_t *poison = NULL;
+        uint8_t *p = pe_resolve(w, i, l, a[l] + (uint64_t)i->imm, true, &poison);
+        if (p == NULL) {
+            return;
+        }
+        for (uint32_t j = 0; j < i->n; j++, p += i->size, poison += i->size) {
+            memcpy(&old[j][l], p, i->size);
+            uint64_t x =
+                pe_atom_fold(i->op, (pg_ptx_type)i->type, old[j][l], pe_src32(w, v->b[j])[l]);
+            memcpy(p, &x, i->size);
+            bool is_bad = memchr(poison, 1, i->size) != NULL;
+            q_old[j] |= (is_bad ? 1u : 0u) << l;
+            is_bad = is_bad || (pe_poison32(w, v->b[j]) >> l & 1u) != 0;
+            memset(poison, is_bad ? 1 : 0, i->size);
+        }
+    }
+    for (uint32_t j = 0; j < i->n; j++) {
+        if (v->d[j] != PE_NONE) {
+            pe_put32(w, v->d[j], old[j], mask, q_old[j]);
+        }
+    }
+}
+
+static void decode_vector(pe_dec *d, uint32_t n, bool is_red)
+{
+    vector *v = pe_new(d, sizeof *v, 1);
+    if (v == NULL) {
+        return;
+    }
+    const pg_ptx_opnd *to = is_red ? NULL : pe_arg(d, 0);
+    const pg_ptx_opnd *from = pe_arg(d, is_red ? 1 : 2);
+    bool has_list = to != NULL && to->kind == PG_PTX_O_VEC;
+    if (from->kind != PG_PTX_O_VEC || from->n != n || (has_list && to->n != n)) {
+        pe_invalid(d, "the vector has another number of elements");
+        return;
+    }
+    for (uint32_t j = 0; j < n; j++) {
+        v->d[j] = has_list ? pe_out_opnd(d, &d->pf->pool.at[to->id + j],
+                                         pe_type_bits((pg_ptx_type)d->i.type))
+                           : PE_NONE;
+        v->b[j] =
+            pe_in_opnd(d, &d->pf->pool.at[from->id + j], pe_type_bits((pg_ptx_type)d->i.type));
+    }
+    d->i.ext = v;
+    d->i.n = (uint8_t)n;
+    pe_in_address(d, is_red ? 0 : 1);
+    pe_emit(d, atom_vector);
+}
+
 static bool is_allowed(uint32_t op, pg_ptx_type t)
 {
     char cls = pe_type_class(t);
@@ -153,12 +231,18 @@ void pe_dec_atom(pe_dec *d)
     d->i.op = (uint16_t)pe_atom_take(d);
     (void)pe_take(d, "noftz");
     (void)pe_take(d, "L2::cache_hint");
+    static const uint32_t counts[] = {1, 2, 4, 8};
+    uint32_t n = counts[pe_take_one(d, "v2 v4 v8")];
     pg_ptx_type t = pe_take_type(d);
     d->i.type = (uint16_t)t;
     d->i.size = (uint8_t)(pe_type_bits(t) / 8);
     d->i.n = 1;
     if (!is_allowed(d->i.op, t)) {
         pe_unsupported(d, "this operation on this type");
+        return;
+    }
+    if (n > 1) {
+        decode_vector(d, n, is_red);
         return;
     }
     uint32_t k = is_red ? 0 : 1;

@@ -154,9 +154,9 @@ static void set_pair(pe_warp *w, const pe_inst *i, uint32_t mask)
 
 /* What a comparison that holds gives: 1.0, or all ones. */
 static const uint32_t truths[PG_PTX_T_COUNT] = {
-    [PG_PTX_F16] = 0x3C00,       [PG_PTX_BF16] = 0x3F80,       [PG_PTX_F16X2] = 0x3C003C00,
-    [PG_PTX_BF16X2] = 0x3F803F80, [PG_PTX_F32] = 0x3F800000,   [PG_PTX_U16] = 0xFFFF,
-    [PG_PTX_S16] = 0xFFFF,       [PG_PTX_U32] = UINT32_MAX,    [PG_PTX_S32] = UINT32_MAX};
+    [PG_PTX_F16] = 0x3C00,        [PG_PTX_BF16] = 0x3F80,    [PG_PTX_F16X2] = 0x3C003C00,
+    [PG_PTX_BF16X2] = 0x3F803F80, [PG_PTX_F32] = 0x3F800000, [PG_PTX_U16] = 0xFFFF,
+    [PG_PTX_S16] = 0xFFFF,        [PG_PTX_U32] = UINT32_MAX, [PG_PTX_S32] = UINT32_MAX};
 
 static bool take_comparison(pe_dec *d, uint8_t *out_set, char *out_kind)
 {

@@ -364,10 +364,20 @@ PE_OP1(abs_f32_ftz, 32, pe_flush(x) & 0x7FFFFFFFu)
 PE_OP1(neg_f32_ftz, 32, pe_flush(x) ^ 0x80000000u)
 PE_OP1(abs_f64, 64, x & ~(UINT64_C(1) << 63))
 PE_OP1(neg_f64, 64, x ^ UINT64_C(1) << 63)
+/* Without the mantissa bits of subnormal halves. */
+static uint32_t flush_halves(uint32_t x)
+{
+    x = (x & 0x7C00u) == 0 ? x & 0xFFFF8000u : x;
+    return (x & 0x7C000000u) == 0 ? x & 0x8000FFFFu : x;
+}
 PE_OP1(abs_h, 32, x & 0x7FFFu)
 PE_OP1(neg_h, 32, x ^ 0x8000u)
 PE_OP1(abs_h2, 32, x & 0x7FFF7FFFu)
 PE_OP1(neg_h2, 32, x ^ 0x80008000u)
+PE_OP1(abs_h_ftz, 32, flush_halves(x) & 0x7FFFu)
+PE_OP1(neg_h_ftz, 32, (flush_halves(x) ^ 0x8000u) & 0xFFFFu)
+PE_OP1(abs_h2_ftz, 32, flush_halves(x) & 0x7FFF7FFFu)
+PE_OP1(neg_h2_ftz, 32, flush_halves(x) ^ 0x80008000u)
 
 void pe_float_sign(pe_dec *d, pg_ptx_type t, bool is_abs)
 {
@@ -376,11 +386,9 @@ void pe_float_sign(pe_dec *d, pg_ptx_type t, bool is_abs)
         pe_end1(d, t, is_ftz ? (is_abs ? abs_f32_ftz : neg_f32_ftz) : (is_abs ? abs_f32 : neg_f32));
     } else if (t == PG_PTX_F64) {
         pe_end1(d, t, is_abs ? abs_f64 : neg_f64);
-    } else if (is_ftz) {
-        pe_unsupported(d, ".ftz on this type");
     } else if (pe_type_bits(t) == 32) {
-        pe_end1(d, t, is_abs ? abs_h2 : neg_h2);
+        pe_end1(d, t, is_ftz ? (is_abs ? abs_h2_ftz : neg_h2_ftz) : (is_abs ? abs_h2 : neg_h2));
     } else {
-        pe_end1(d, t, is_abs ? abs_h : neg_h);
+        pe_end1(d, t, is_ftz ? (is_abs ? abs_h_ftz : neg_h_ftz) : (is_abs ? abs_h : neg_h));
     }
 }

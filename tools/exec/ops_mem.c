@@ -287,6 +287,7 @@ uint8_t pe_take_space(pe_dec *d)
 void pe_take_order(pe_dec *d, uint8_t space)
 {
     uint32_t order = pe_take_one(d, "weak relaxed acquire release acq_rel volatile mmio sc");
+    (void)(order == 7 && pe_take(d, "relaxed")); /* .mmio says both */
     (void)pe_take_one(d, "cta cluster gpu sys");
     d->i.flags |= order > 1 ? PE_I_STRONG : 0;
     d->i.flags |= order == 3 || order == 5 || order == 8 ? PE_I_ACQUIRE : 0;

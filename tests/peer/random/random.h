@@ -147,12 +147,12 @@ FN u32 vmax2(u32 a, u32 b)
         asm(op " %0, %1, %2;" : "=h"(r) : "h"(a), "h"(b)); \
         return (r & 0x7FFF) > 0x7C00 ? 0x7FFF : r;         \
     }
-#define HALF_MASK(name, op)                                        \
-    FN u32 name(u32 a, u32 b)                                      \
-    {                                                              \
-        u32 r;                                                     \
+#define HALF_MASK(name, op)                                                 \
+    FN u32 name(u32 a, u32 b)                                               \
+    {                                                                       \
+        u32 r;                                                              \
         asm("set." op ".u32.f16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b)); \
-        return r;                                                  \
+        return r;                                                           \
     }
 HALF_MASK(half_less_mask, "lt")
 HALF_MASK(half_equal_mask, "equ")
@@ -430,16 +430,16 @@ FN u16 f32_to_half(f32 x)
     return (u16)(sign |
                  (e == -24 ? m : ((u32)(e + 24) << 10) + m)); /* a carry goes into the exponent */
 }
-#define HALF_MASK(name, is_so)                                                      \
-    FN u32 name(u32 a, u32 b)                                                       \
-    {                                                                               \
-        u32 r = 0;                                                                  \
-        for (u32 i = 0; i < 32; i += 16) {                                          \
-            f32 x = half_to_f32((u16)(a >> i));                                     \
-            f32 y = half_to_f32((u16)(b >> i));                                     \
-            r |= is_so ? 0xFFFFu << i : 0;                                          \
-        }                                                                           \
-        return r;                                                                   \
+#define HALF_MASK(name, is_so)                  \
+    FN u32 name(u32 a, u32 b)                   \
+    {                                           \
+        u32 r = 0;                              \
+        for (u32 i = 0; i < 32; i += 16) {      \
+            f32 x = half_to_f32((u16)(a >> i)); \
+            f32 y = half_to_f32((u16)(b >> i)); \
+            r |= is_so ? 0xFFFFu << i : 0;      \
+        }                                       \
+        return r;                               \
     }
 HALF_MASK(half_less_mask, x < y)
 HALF_MASK(half_equal_mask, !(x < y || x > y))
