@@ -40,22 +40,26 @@ Test(exec_memory, widths_and_signs)
     CHECK(rows);
 }
 
-/* Every thread adds {1, 2, 3, 4} to four floats, and looks at what was there: the old values tell the threads apart. Halves
- * next to each other do not touch one another. */
+/* Every thread adds {1, 2, 3, 4} to four floats, and looks at what was there: the old values tell
+ * the threads apart. Halves next to each other do not touch one another. */
 static const char vectors[] =
     ".version 8.1\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out)\n{\n"
-    ".reg .pred %p<2>;\n.reg .b16 %h<8>;\n.reg .b32 %r<16>;\n.reg .b64 %rd<16>;\n.reg .f32 %f<16>;\n"
+    ".reg .pred %p<2>;\n.reg .b16 %h<8>;\n.reg .b32 %r<16>;\n.reg .b64 %rd<16>;\n.reg .f32 "
+    "%f<16>;\n"
     "ld.param.u64 %rd1, [out];\nmov.u32 %r1, %tid.x;\n"
     "mov.f32 %f0, 0f00000000;\nsetp.ne.u32 %p1, %r1, 0;\n@%p1 bra $GO;\n"
-    "st.global.v4.f32 [%rd1], {%f0, %f0, %f0, %f0};\nst.global.v4.f32 [%rd1+16], {%f0, %f0, %f0, %f0};\n"
+    "st.global.v4.f32 [%rd1], {%f0, %f0, %f0, %f0};\nst.global.v4.f32 [%rd1+16], {%f0, %f0, %f0, "
+    "%f0};\n"
     "$GO:\nbar.sync 0;\n"
-    "atom.global.add.v4.f32 {%f4, %f5, %f6, %f7}, [%rd1], {0f3F800000, 0f40000000, 0f40400000, 0f40800000};\n"
+    "atom.global.add.v4.f32 {%f4, %f5, %f6, %f7}, [%rd1], {0f3F800000, 0f40000000, 0f40400000, "
+    "0f40800000};\n"
     "mov.b16 %h0, 0x3C00;\nmov.b16 %h1, 0xBC00;\n"
     "red.global.add.noftz.v2.f16 [%rd1+16], {%h0, %h1};\n"
     "mov.b32 %r2, 0x40003C00;\nred.global.max.noftz.v2.f16x2 [%rd1+24], {%r2, %r2};\n"
     "cvt.rzi.u32.f32 %r3, %f4;\ncvt.rzi.u32.f32 %r4, %f7;\nmad.lo.u32 %r3, %r4, 1000, %r3;\n"
     "cvt.rzi.u32.f32 %r5, %f4;\nmul.wide.u32 %rd2, %r5, 4;\nadd.u64 %rd2, %rd2, %rd1;\n"
-    "st.mmio.relaxed.sys.global.u32 [%rd2+32], %r3;\nld.mmio.relaxed.sys.global.u32 %r6, [%rd2+32];\nret;\n}\n";
+    "st.mmio.relaxed.sys.global.u32 [%rd2+32], %r3;\nld.mmio.relaxed.sys.global.u32 %r6, "
+    "[%rd2+32];\nret;\n}\n";
 
 Test(exec_memory, vector_atomics)
 {
