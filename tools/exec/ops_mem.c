@@ -1,5 +1,6 @@
 /* ops_mem.c: ld and st in every space, with vectors. */
 #include "tools/exec/ops.h"
+#include "tools/exec/race.h"
 
 typedef struct element {
     pe_opnd row;
@@ -268,6 +269,29 @@ static void st_word(pe_warp *w, const pe_inst *i, uint32_t mask)
         uint32_t bad = (q >> l & 1u) != 0 ? 0x01010101u : 0;
         memcpy(poison, &bad, 4);
     }
+}
+
+bool pe_st_is_same(pe_warp *w, const pe_inst *i, uint32_t lane)
+{
+    const elements *e = i->ext;
+    uint8_t *poison = NULL;
+    if (i->fn != st && i->fn != st_word) {
+        return false;
+    }
+    uint64_t address = pe_src64(w, i->a)[lane] + (uint64_t)i->imm;
+    const uint8_t *p = reach(w, i, lane, address, true, &poison);
+    for (uint32_t k = 0; p != NULL && k < i->n; k++) {
+        bool is_wide = e->at[k].bits == 64;
+        uint64_t x = is_wide ? pe_src64(w, e->at[k].row)[lane] : pe_src32(w, e->at[k].row)[lane];
+        uint32_t q = is_wide ? pe_poison64(w, e->at[k].row) : pe_poison32(w, e->at[k].row);
+        uint8_t bytes[8];
+        write_bytes(bytes, x, i->size);
+        if ((q >> lane & 1u) != 0 || any_poison(poison + (size_t)k * i->size, i->size) ||
+            memcmp(bytes, p + (size_t)k * i->size, i->size) != 0) {
+            return false;
+        }
+    }
+    return p != NULL;
 }
 
 /* ---- decoding

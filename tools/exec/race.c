@@ -6,6 +6,8 @@
  *
  * I1  What a cell forgets happened before what it keeps, or belongs to the same warp; so a report
  *     is never wrong, and what is missed needs lanes of one warp that order themselves one by one.
+ *     (In practice mode a store of equal bytes by the same statement takes the place of one that it
+ *     is not ordered behind, which stays as a mark: later writes must be ordered behind both.)
  * I2  A copy under way (PENDING) conflicts with everything; once waited for, it is a write by the
  *     thread that waited, at its clock. */
 #include "tools/exec/race.h"
@@ -18,7 +20,8 @@
 enum { PAGE = 256 };
 #define READ_STRONG 0x80000000u
 #define READ_ASYNC  0x40000000u /* through the async proxy */
-#define READ_FLAGS  (READ_STRONG | READ_ASYNC)
+#define READ_STORE  0x20000000u /* a store of what another one had stored: see supersede() */
+#define READ_FLAGS  (READ_STRONG | READ_ASYNC | READ_STORE)
 
 typedef struct cell {
     uint32_t w_clock, w_pc, w_serial;
@@ -166,7 +169,15 @@ static void report_write(const doing *d, const cell *c)
                    (d->kind & PE_T_WRITE) != 0, &m);
 }
 
-static bool check_reads(const doing *d, const cell *c, const read_mark *marks)
+/* Threads that all store the same to one place (a flag, a word of a protocol) do so on purpose. */
+static bool stores_the_same(const doing *d, const cell *c)
+{
+    return !d->r->is_isa && d->kind == PE_T_WRITE && !d->is_strong && c->w_kind == PE_MK_PLAIN &&
+           c->w_pc == d->pc && c->w_phase == 0 && pe_st_is_same(d->w, d->i, d->lane);
+}
+
+/* *is_again: whatever is not ordered stored the same. */
+static bool check_reads(const doing *d, const cell *c, const read_mark *marks, bool *is_again)
 {
     uint32_t per = 1u << d->r->reader_shift;
     for (uint32_t rest = c->readers; rest != 0; rest &= rest - 1) {
@@ -177,10 +188,16 @@ static bool check_reads(const doing *d, const cell *c, const read_mark *marks)
             if (lane == PE_LANES) {
                 continue;
             }
+            bool is_store = (marks[warp].pc & READ_STORE) != 0;
+            if (is_store && (*is_again || stores_the_same(d, c))) {
+                *is_again = true;
+                continue;
+            }
             pe_mark m = {.cluster = d->w->cta->cluster->number,
                          .tid = warp * PE_LANES + lane,
                          .pc = marks[warp].pc & ~READ_FLAGS,
-                         .kind = PE_MK_PLAIN};
+                         .kind = PE_MK_PLAIN,
+                         .is_write = is_store};
             pe_race_report(d->w, d->i, d->lane, PE_SHARED_WINDOW + d->address, d->size, true, &m);
             return false;
         }
@@ -197,25 +214,31 @@ static void forget_marks(const pe_races *r, read_mark *m, uint32_t warp)
     }
 }
 
-/* m: the mark of the own warp */
-static inline void mark_read(const doing *d, cell *c, read_mark *m)
+/* m: the mark of the thread's warp; pc: with flags */
+static inline void add_mark(const pe_races *r, cell *c, read_mark *m, uint32_t tid, uint32_t clock,
+                            uint32_t pc)
 {
-    uint32_t bit = 1u << d->lane;
-    uint32_t warp = d->w->race_index;
-    uint32_t warp_bit = 1u << (warp >> d->r->reader_shift);
-    uint32_t pc = d->pc | (d->is_strong ? READ_STRONG : 0);
-    pc |= (d->kind & PE_T_ASYNC) != 0 ? READ_ASYNC : 0;
+    uint32_t bit = 1u << tid % PE_LANES;
+    uint32_t warp = tid / PE_LANES;
+    uint32_t warp_bit = 1u << (warp >> r->reader_shift);
     if ((c->readers & warp_bit) == 0) {
-        forget_marks(d->r, m, warp);
+        forget_marks(r, m, warp);
     }
-    if (m->lanes == 0 || m->lanes == bit || m->clock <= d->r->known[warp]) {
-        *m = (read_mark){.clock = d->clock, .lanes = bit, .pc = pc};
+    if (m->lanes == 0 || m->lanes == bit || m->clock <= r->known[warp]) {
+        *m = (read_mark){.clock = clock, .lanes = bit, .pc = pc};
         c->readers |= warp_bit;
         return;
     }
-    m->clock = d->clock < m->clock ? d->clock : m->clock;
+    m->clock = clock < m->clock ? clock : m->clock;
     m->lanes |= bit;
     m->pc = pc & (m->pc | ~READ_FLAGS);
+}
+
+static inline void mark_read(const doing *d, cell *c, read_mark *m)
+{
+    uint32_t pc = d->pc | (d->is_strong ? READ_STRONG : 0);
+    pc |= (d->kind & PE_T_ASYNC) != 0 ? READ_ASYNC : 0;
+    add_mark(d->r, c, m, d->tid, d->clock, pc);
 }
 
 static inline uint8_t write_kind(const doing *d)
@@ -234,6 +257,16 @@ static inline void mark_write(const doing *d, cell *c)
                 .w_tid = (uint16_t)d->tid,
                 .is_object = (d->kind & (PE_T_OBJECT | PE_T_END)) == PE_T_OBJECT,
                 .w_kind = write_kind(d)};
+}
+
+/* This store takes the place of the last one. */
+static void supersede(const doing *d, cell *c, read_mark *marks)
+{
+    cell old = *c;
+    c->w_tid = (uint16_t)d->tid;
+    c->w_clock = d->clock;
+    c->w_serial = d->r->serial;
+    add_mark(d->r, c, &marks[old.w_tid / PE_LANES], old.w_tid, old.w_clock, old.w_pc | READ_STORE);
 }
 
 static void report_object(const doing *d, const cell *c)
@@ -261,12 +294,15 @@ static bool is_write_fenced(const doing *d, const cell *c)
 
 static void check_read_fence(const doing *d, uint32_t warp, const read_mark *k, pe_mark *out)
 {
-    pg_foreach_lane(l, (k->pc & READ_FLAGS) != 0 ? 0 : k->lanes)
+    bool is_generic = (k->pc & (READ_STRONG | READ_ASYNC)) == 0;
+    bool is_store = (k->pc & READ_STORE) != 0;
+    pg_foreach_lane(l, is_generic && (d->r->is_isa || is_store) ? k->lanes : 0)
     {
         if (!pe_race_is_proxied(d->r, d->tid, warp * PE_LANES + l, k->clock)) {
             out->tid = warp * PE_LANES + l;
-            out->pc = k->pc;
+            out->pc = k->pc & ~READ_FLAGS;
             out->kind = PE_MK_PLAIN;
+            out->is_write = is_store;
         }
     }
 }
@@ -281,7 +317,7 @@ static bool check_fences(const doing *d, const cell *c, const read_mark *marks)
         m.is_write = true;
     }
     /* Reads before a write by the async proxy: known-good kernels leave these fences out. */
-    uint32_t rest = d->r->is_isa && (d->kind & PE_T_WRITE) != 0 ? c->readers : 0;
+    uint32_t rest = (d->kind & PE_T_WRITE) != 0 ? c->readers : 0;
     for (; rest != 0 && m.kind == PE_MK_NONE; rest &= rest - 1) {
         uint32_t first = pe_first(rest) << d->r->reader_shift;
         for (uint32_t j = 0; j < 1u << d->r->reader_shift && first + j < d->r->n_warps; j++) {
@@ -328,9 +364,13 @@ static bool touch_page(const doing *d, page *p, uint32_t from, uint32_t to)
     for (uint32_t k = from >> p->shift; k <= (to - 1) >> p->shift; k++) {
         cell *c = &p->cells[k];
         read_mark *marks = p->reads + (size_t)k * n_warps;
+        bool is_again = false;
         if (!is_write_ordered(d, c)) {
-            report_write(d, c);
-            return false;
+            is_again = stores_the_same(d, c);
+            if (!is_again) {
+                report_write(d, c);
+                return false;
+            }
         }
         if (c->is_object && (d->kind & (PE_T_OBJECT | PE_T_WRITE)) == PE_T_WRITE) {
             report_object(d, c);
@@ -345,10 +385,14 @@ static bool touch_page(const doing *d, page *p, uint32_t from, uint32_t to)
             }
             continue;
         }
-        if (c->readers != 0 && !check_reads(d, c, marks)) {
+        if (c->readers != 0 && !check_reads(d, c, marks, &is_again)) {
             return false;
         }
-        mark_write(d, c);
+        if (is_again) {
+            supersede(d, c, marks);
+        } else {
+            mark_write(d, c);
+        }
     }
     return true;
 }

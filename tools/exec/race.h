@@ -134,6 +134,8 @@ typedef struct pe_mark {
     bool is_grouped;  /* BULK: it belongs to a bulk group */
 } pe_mark;
 
+/* ops_mem.c: whether a plain store is about to write what is there already. */
+bool pe_st_is_same(pe_warp *w, const pe_inst *i, uint32_t lane);
 uint32_t pe_race_serial(const pe_cta *cta);
 /* Lanes of a copy are complete: their thread waited, or (b) they signalled at a barrier. */
 void pe_race_settle(pe_warp *w, const pe_copy *c, pe_mbar *b_or_null);

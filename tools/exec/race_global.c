@@ -16,6 +16,7 @@ typedef struct mark {
     uint16_t tid;
     bool is_strong;
     bool is_pending; /* a copy that its thread did not wait for */
+    bool is_write;
 } mark;
 
 typedef struct gcell {
@@ -138,30 +139,53 @@ static bool conflicts(const pe_warp *w, uint32_t lane, const mark *mine, const m
     return m->is_pending || !is_ordered(w, lane, m);
 }
 
-static void remember_read(gcell *c, const mark *mine)
+/* Threads that all store the same to one place by one statement do so on purpose (practice). */
+static bool stores_the_same(pe_warp *w, const pe_inst *i, uint32_t lane, const mark *mine,
+                            const mark *m)
 {
-    mark *r = c->read;
-    uint32_t k = r[0].cluster == mine->cluster || r[0].cluster == 0   ? 0
-                 : r[1].cluster == mine->cluster || r[1].cluster == 0 ? 1
-                 : r[0].time < r[1].time                              ? 0
-                                                                      : 1;
-    r[k] = *mine;
+    return !w->cta->races->is_isa && mine->is_write && m->is_write && mine->pc == m->pc &&
+           !mine->is_strong && !mine->is_pending && !m->is_strong && !m->is_pending &&
+           pe_st_is_same(w, i, lane);
 }
 
-static const mark *touch_cell(const pe_warp *w, uint32_t lane, gcell *c, const mark *mine,
-                              bool is_write)
+/* A read, or a store that another one of the same bytes took the place of. */
+static void remember(gcell *c, const mark *m)
 {
+    mark *r = c->read;
+    uint32_t k = r[0].cluster == m->cluster || r[0].cluster == 0   ? 0
+                 : r[1].cluster == m->cluster || r[1].cluster == 0 ? 1
+                 : r[0].time < r[1].time                           ? 0
+                                                                   : 1;
+    r[k] = *m;
+}
+
+/* NULL, or what the access races with. */
+static const mark *touch_cell(pe_warp *w, const pe_inst *i, uint32_t lane, gcell *c,
+                              const mark *mine)
+{
+    bool is_again = false;
     if (conflicts(w, lane, mine, &c->write)) {
-        return &c->write;
+        is_again = stores_the_same(w, i, lane, mine, &c->write);
+        if (!is_again) {
+            return &c->write;
+        }
     }
-    if (!is_write) {
-        remember_read(c, mine);
+    if (!mine->is_write) {
+        remember(c, mine);
         return NULL;
     }
     for (uint32_t k = 0; k < 2; k++) {
         if (conflicts(w, lane, mine, &c->read[k])) {
-            return &c->read[k];
+            if (!stores_the_same(w, i, lane, mine, &c->read[k])) {
+                return &c->read[k];
+            }
+            is_again = true;
         }
+    }
+    if (is_again) {
+        remember(c, &c->write);
+        c->write = *mine;
+        return NULL;
     }
     *c = (gcell){.write = *mine};
     return NULL;
@@ -179,7 +203,6 @@ void pe_gshadow_range(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t addr
 {
     pe_launch *l = w->cta->launch;
     pe_gshadow *g = l->gshadow;
-    bool is_write = (kind & PE_T_WRITE) != 0;
     uint32_t tid = w->race_index * PE_LANES + lane;
     uint32_t unit = unit_of(address, size);
     mark mine = {.cluster = (uint32_t)w->cta->cluster->number + 1,
@@ -188,7 +211,8 @@ void pe_gshadow_range(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t addr
                  .pc = (uint32_t)(i - l->m->code.at),
                  .tid = (uint16_t)tid,
                  .is_strong = (i->flags & PE_I_STRONG) != 0,
-                 .is_pending = (kind & PE_T_COPY) != 0};
+                 .is_pending = (kind & PE_T_COPY) != 0,
+                 .is_write = (kind & PE_T_WRITE) != 0};
     for (uint64_t at = address, end = at + size; at < end;) {
         gpage *p = page_at(g, at, unit);
         if (p == NULL) {
@@ -196,7 +220,7 @@ void pe_gshadow_range(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t addr
             return;
         }
         gcell *c = &p->cells[(at & (PAGE - 1)) >> p->shift];
-        const mark *bad = touch_cell(w, lane, c, &mine, is_write);
+        const mark *bad = touch_cell(w, i, lane, c, &mine);
         if (bad != NULL) {
             pe_mark m = {.cluster = bad->cluster - 1,
                          .tid = bad->tid,
@@ -205,8 +229,8 @@ void pe_gshadow_range(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t addr
                                  : bad->is_strong ? PE_MK_STRONG
                                                   : PE_MK_PLAIN,
                          .is_grouped = bad->is_pending,
-                         .is_write = bad == &c->write};
-            pe_race_report(w, i, lane, address, size, is_write, &m);
+                         .is_write = bad->is_write};
+            pe_race_report(w, i, lane, address, size, mine.is_write, &m);
             return;
         }
         at = (at | ((UINT64_C(1) << p->shift) - 1)) + 1;
