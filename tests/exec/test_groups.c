@@ -43,6 +43,9 @@ static const row rows[] = {
     {"no meeting between two", BOUND(256), 256, PTXEXEC_F_WARP_GROUP, "has not executed",
      ROLE "@%p1 " DEC(128) "shr.u32 %r4, %r1, 5;\nsetp.eq.u32 %p2, %r4, 1;\n@%p2 bra $E;\n"
                            "@%p1 " DEC(120) "$E:\nbar.sync 0;\n" OUT("1")},
+    {"no meeting, but nothing to do", BOUND(256), 256, GOOD, "",
+     DEC(128) "bar.sync 0;\nshr.u32 %r4, %r1, 5;\nsetp.eq.u32 %p2, %r4, 1;\n@!%p2 " DEC(
+         128) "@!%p2 " DEC(128) "bar.sync 0;\n" OUT("1")},
     {".dec upwards", BOUND(512), 512, PTXEXEC_F_POOL, "the warp has 128", DEC(136)},
     {".inc downwards", BOUND(512), 512, PTXEXEC_F_POOL, "the warp has 128", INC(120)},
     {"three warps", BOUND(128), 128, PTXEXEC_F_WARP_GROUP, "warp 2 exited without it",

@@ -2,7 +2,8 @@
  * change no result.
  *
  * S1  All four warps of a warp group execute the same setmaxnreg instructions, in the same order,
- *     and meet between two of them.
+ *     and meet between two of them. One that asks for what the warp has does not count (isa: it
+ *     does).
  * S2  .dec does not raise a warp's count, .inc does not lower it.
  * S3  .inc waits until the CTA's pool has what it asks for; only .dec gives to the pool.
  *
@@ -133,7 +134,8 @@ static void setmaxnreg(pe_warp *w, const pe_inst *i, uint32_t mask)
         pe_lanes_wait(w, i, mask, PE_W_POOL);
         return;
     }
-    if (!join(w, i, g) || *count == 0) {
+    bool is_idle = *count == wanted && w->cta->launch->o.races != PTXEXEC_RACES_ISA;
+    if (is_idle || !join(w, i, g) || *count == 0) {
         return;
     }
     if (is_inc) {
