@@ -24,6 +24,7 @@ VENV = pathlib.Path(os.environ.get("PTXGEN_PEERS_VENV") or ROOT / ".venv-peers")
 
 # Architecture, warps, stages, tile.
 GEMMS = [(sm, w, s, (128, n, 32)) for n, w in ((128, 4), (256, 8)) for s in (3, 4) for sm in (80,)]
+KERNELS = ROOT / "tests/peer/triton/kernels.py"
 ROWS = [("add", {"BLOCK": 1024}, []),
         ("softmax", {"BLOCK": 1024}, ["div=8"]),
         ("layernorm", {"BLOCK": 1024}, ["div=8"])]
@@ -45,18 +46,26 @@ REASONS = {
 }
 
 
+def job(name, kernel, values, arch=80, warps=4, stages=3):
+    """A job for KERNELS: f16, extents that are multiples of 16, as we are told of them."""
+    pointers = {f"{x}_ptr": "*fp16" for x in "abcxyw"}
+    sizes = dict.fromkeys(("m", "n", "k", "cols"), "i32")
+    return {"name": name, "kernel": kernel, "arch": arch, "warps": warps, "stages": stages, "values": values,
+            "types": {**pointers, **sizes}, "sixteens": list(sizes)}
+
+
 def gemm_jobs():
     for sm, warps, stages, tile in GEMMS:
         values = dict(zip(("TM", "TN", "TK"), tile))
         base = f"gemm_{tile[1]}_{stages}"
         for masked in (False, True):
-            yield {"name": f"{base}_{'masked' if masked else 'wrapped'}", "kernel": "gemm", "arch": sm,
-                   "warps": warps, "stages": stages, "values": {**values, "MASKED": masked}}
+            yield job(f"{base}_{'masked' if masked else 'wrapped'}", "gemm", {**values, "MASKED": masked}, sm, warps,
+                      stages)
 
 
 def row_jobs():
     for kernel, values, _ in ROWS:
-        yield {"name": kernel, "kernel": kernel, "arch": 80, "warps": 4, "stages": 3, "values": values}
+        yield job(kernel, kernel, values)
 
 
 def install():
@@ -87,13 +96,12 @@ def triton_python(wanted):
 def compile_peers(python, folder):
     """{name: (ms, bytes of shared memory)}; the PTX lies in the folder."""
     jobs = "".join(json.dumps(j) + "\n" for j in [*gemm_jobs(), *row_jobs()])
-    script = pathlib.Path(__file__).with_name("triton_kernels.py")
-    done = subprocess.run([python, str(script), folder], input=jobs, capture_output=True, text=True,
+    done = subprocess.run([python, str(KERNELS), folder], input=jobs, capture_output=True, text=True,
                           check=False)
     if done.returncode:
         print(done.stderr)
         sys.exit("Triton failed")
-    return {name: (float(ms), int(smem)) for name, ms, smem in
+    return {name: (float(ms), int(smem)) for name, smem, _, _, ms in
             (line.split() for line in done.stdout.splitlines())}
 
 

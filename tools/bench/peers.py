@@ -6,9 +6,11 @@ import glob
 import json
 import os
 import pathlib
+import runpy
 import shutil
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -121,23 +123,22 @@ def triton(_):
     python = pathlib.Path(os.environ.get("PTXGEN_PEERS_VENV") or ROOT / ".venv-peers") / "bin/python"
     if not python.exists():
         return [{"name": "Triton", "missing": "tests/sass/peers.py build/ptxgen/cli/ptxgen --install installs it"}]
-    jobs = [{"name": "add", "kernel": "add", "arch": 80, "warps": 4, "stages": 3, "values": {"BLOCK": 1024}},
-            {"name": "softmax", "kernel": "softmax", "arch": 80, "warps": 4, "stages": 3, "values": {"BLOCK": 1024}},
-            {"name": "layernorm", "kernel": "layernorm", "arch": 80, "warps": 4, "stages": 3,
-             "values": {"BLOCK": 1024}},
-            {"name": "gemm", "kernel": "gemm", "arch": 80, "warps": 4, "stages": 3,
-             "values": {"TM": 128, "TN": 128, "TK": 32, "MASKED": True}}]
+    sys.path.append(str(ROOT / "tests/sass"))
+    sass = runpy.run_path(str(ROOT / "tests/sass/peers.py"))  # its jobs, for kernels of the same name
+    job = sass["job"]
+    jobs = [*(job(name, name, {"BLOCK": 1024}) for name in ("add", "softmax", "layernorm")),
+            job("gemm", "gemm", {"TM": 128, "TN": 128, "TK": 32, "MASKED": True})]
     with tempfile.TemporaryDirectory() as folder:
         env = {**os.environ, "TRITON_CACHE_DIR": os.path.join(folder, "cache"), "TRITON_ALWAYS_COMPILE": "1"}
         # The first job starts Triton up; it is done once more.
         text = "".join(json.dumps(j) + "\n" for j in [jobs[0], *jobs])
-        done = subprocess.run([python, ROOT / "tests/sass/triton_kernels.py", folder], input=text, text=True,
+        done = subprocess.run([python, sass["KERNELS"], folder], input=text, text=True,
                               capture_output=True, env=env, check=False)
     if done.returncode:
         return [{"name": "Triton", "missing": "failed: " + (done.stderr.strip().splitlines() or ["?"])[-1]}]
     rows = [line.split() for line in done.stdout.splitlines()[1:]]
     return [{"name": f"Triton, its IR to cubin (ptxas included): {name}", "ms": float(taken), "beside": name}
-            for name, taken, _ in rows]
+            for name, _, _, _, taken in rows]
 
 
 def llvm_text(n):

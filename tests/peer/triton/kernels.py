@@ -1,14 +1,18 @@
-"""Kernels of our own in Triton, for run.py: compiles them for sm_90a without a GPU. Runs under the Python that has Triton.
+"""Kernels of our own in Triton, and what compiles them without a GPU: for run.py here, tests/sass/peers.py and
+tools/bench/peers.py. Runs under the Python that has Triton.
 
 usage: kernels.py FOLDER < JOBS
 
-A job is a line of JSON: {"name", "kernel", "warps", "stages", "types": {argument: type}, "values": {constant: value}}.
-FOLDER gets NAME.ptx; a line "NAME SHARED_BYTES THREADS SCRATCH_BYTES" says so, the last for each program."""
+A job is a line of JSON: {"name", "kernel", "warps", "stages", "types": {argument: type}, "values": {constant: value}},
+and for other targets than sm_90 "arch"; "sixteens" names numbers that are multiples of 16, as pointers always are.
+FOLDER gets NAME.ptx; a line "NAME SHARED_BYTES THREADS SCRATCH_BYTES MILLISECONDS" says so, SCRATCH_BYTES for each
+program (CTA)."""
 import json
 import os
 import pathlib
 import sys
 import tempfile
+import time
 
 os.environ["TRITON_ALWAYS_COMPILE"] = "1"
 os.environ["TRITON_DEFAULT_FP_FUSION"] = "1"
@@ -87,6 +91,48 @@ def layernorm(x_ptr, w_ptr, b_ptr, y_ptr, cols, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def gemm(a_ptr, b_ptr, c_ptr, m, n, k, TM: tl.constexpr, TN: tl.constexpr, TK: tl.constexpr,
+         MASKED: tl.constexpr):
+    """As in Triton's tutorials: tiles in groups of 8 rows, pointers that move along k. Rows and columns beyond the arrays
+    are masked, or wrap around as there."""
+    pid = tl.program_id(0)
+    tiles_m = tl.cdiv(m, TM)
+    tiles_n = tl.cdiv(n, TN)
+    width = 8 * tiles_n
+    group = pid // width
+    top = group * 8
+    height = min(tiles_m - top, 8)
+    row = top + (pid % width) % height
+    col = (pid % width) // height
+    if MASKED:
+        at_m = row * TM + tl.arange(0, TM)
+        at_n = col * TN + tl.arange(0, TN)
+    else:
+        at_m = (row * TM + tl.arange(0, TM)) % m
+        at_n = (col * TN + tl.arange(0, TN)) % n
+    at_k = tl.arange(0, TK)
+    a_at = a_ptr + at_m[:, None] * k + at_k[None, :]
+    b_at = b_ptr + at_k[:, None] * n + at_n[None, :]
+    acc = tl.zeros((TM, TN), dtype=tl.float32)
+    for step in range(0, tl.cdiv(k, TK)):
+        left = k - step * TK
+        if MASKED:
+            a = tl.load(a_at, mask=(at_m[:, None] < m) & (at_k[None, :] < left), other=0.0)
+            b = tl.load(b_at, mask=(at_k[:, None] < left) & (at_n[None, :] < n), other=0.0)
+        else:
+            a = tl.load(a_at, mask=at_k[None, :] < left, other=0.0)
+            b = tl.load(b_at, mask=at_k[:, None] < left, other=0.0)
+        acc = tl.dot(a, b, acc)
+        a_at += TK
+        b_at += TK * n
+    c = acc.to(c_ptr.dtype.element_ty)
+    at_m = row * TM + tl.arange(0, TM)
+    at_n = col * TN + tl.arange(0, TN)
+    tl.store(c_ptr + at_m[:, None] * n + at_n[None, :], c,
+             mask=(at_m[:, None] < m) & (at_n[None, :] < n))
+
+
+@triton.jit
 def matmul(a_ptr, b_ptr, c_ptr, m, n, k, TM: tl.constexpr, TN: tl.constexpr, TK: tl.constexpr, SPLIT: tl.constexpr,
            BT: tl.constexpr):
     """c = a b, or a b^T where BT; SPLIT programs share k and add by atomics."""
@@ -143,6 +189,39 @@ def matmul_persistent(a_ptr, b_ptr, c_ptr, m, n, k, TM: tl.constexpr, TN: tl.con
 
 
 @triton.jit
+def matmul_specialized(a_ptr, b_ptr, c_ptr, m, n, k, TM: tl.constexpr, TN: tl.constexpr, TK: tl.constexpr,
+                       PROGRAMS: tl.constexpr):
+    """The same with a warp that loads and warp groups that multiply. Triton does so on sm_90 where programs have 4 warps,
+    make their maps themselves, and the loop over tiles is not flattened."""
+    a = tl.make_tensor_descriptor(a_ptr, [m, k], [k, 1], [TM, TK])
+    b = tl.make_tensor_descriptor(b_ptr, [n, k], [k, 1], [TN, TK])
+    c = tl.make_tensor_descriptor(c_ptr, [m, n], [n, 1], [TM, TN])
+    tiles_m = tl.cdiv(m, TM)
+    for tile in tl.range(tl.program_id(0), tiles_m * tl.cdiv(n, TN), PROGRAMS, warp_specialize=True):
+        at_m = tile % tiles_m * TM
+        at_n = tile // tiles_m * TN
+        acc = tl.zeros((TM, TN), dtype=tl.float32)
+        for at_k in range(0, k, TK):
+            acc = tl.dot(a.load([at_m, at_k]), b.load([at_n, at_k]).T, acc)
+        c.store([at_m, at_n], acc.to(tl.float16))
+
+
+@triton.jit
+def matmul_specialized_k(a_ptr, b_ptr, c_ptr, m, n, k, TM: tl.constexpr, TN: tl.constexpr, TK: tl.constexpr):
+    """One tile for each program, its loop over k specialised."""
+    a = tl.make_tensor_descriptor(a_ptr, [m, k], [k, 1], [TM, TK])
+    b = tl.make_tensor_descriptor(b_ptr, [n, k], [k, 1], [TN, TK])
+    c = tl.make_tensor_descriptor(c_ptr, [m, n], [n, 1], [TM, TN])
+    tiles_m = tl.cdiv(m, TM)
+    at_m = tl.program_id(0) % tiles_m * TM
+    at_n = tl.program_id(0) // tiles_m * TN
+    acc = tl.zeros((TM, TN), dtype=tl.float32)
+    for at_k in tl.range(0, k, TK, warp_specialize=True):
+        acc = tl.dot(a.load([at_m, at_k]), b.load([at_n, at_k]).T, acc)
+    c.store([at_m, at_n], acc.to(tl.float16))
+
+
+@triton.jit
 def attention(q_ptr, k_ptr, v_ptr, o_ptr, length, scale, TM: tl.constexpr, TN: tl.constexpr, D: tl.constexpr):
     at_m = tl.program_id(0) * TM + tl.arange(0, TM)
     at_d = tl.arange(0, D)
@@ -166,6 +245,33 @@ def attention(q_ptr, k_ptr, v_ptr, o_ptr, length, scale, TM: tl.constexpr, TN: t
         best = new
     o = acc / total[:, None]
     tl.store(o_ptr + head + at_m[:, None] * D + at_d[None, :], o.to(o_ptr.dtype.element_ty), mask=at_m[:, None] < length)
+
+
+@triton.jit
+def attention_specialized(q_ptr, k_ptr, v_ptr, o_ptr, length, scale, TM: tl.constexpr, TN: tl.constexpr,
+                          D: tl.constexpr):
+    """The same by tensor maps of the program and with specialised warps, heads one below the other in a matrix. Each head
+    has a map of its own, so that rows beyond it are zeros."""
+    head = tl.program_id(1) * length * D
+    q_map = tl.make_tensor_descriptor(q_ptr + head, [length, D], [D, 1], [TM, D])
+    k_map = tl.make_tensor_descriptor(k_ptr + head, [length, D], [D, 1], [TN, D])
+    v_map = tl.make_tensor_descriptor(v_ptr + head, [length, D], [D, 1], [TN, D])
+    o_map = tl.make_tensor_descriptor(o_ptr + head, [length, D], [D, 1], [TM, D])
+    at_m = tl.program_id(0) * TM
+    q = q_map.load([at_m, 0])
+    best = tl.full([TM], -float("inf"), dtype=tl.float32)
+    total = tl.zeros([TM], dtype=tl.float32)
+    acc = tl.zeros([TM, D], dtype=tl.float32)
+    for start in tl.range(0, length, TN, warp_specialize=True):
+        s = tl.dot(q, k_map.load([start, 0]).T) * scale
+        s = tl.where((start + tl.arange(0, TN))[None, :] < length, s, -float("inf"))
+        new = tl.maximum(best, tl.max(s, 1))
+        p = tl.exp(s - new[:, None])
+        shrink = tl.exp(best - new)
+        total = total * shrink + tl.sum(p, 1)
+        acc = tl.dot(p.to(tl.float16), v_map.load([start, 0]), acc * shrink[:, None])
+        best = new
+    o_map.store([at_m, 0], (acc / total[:, None]).to(tl.float16))
 
 
 @triton.jit
@@ -216,16 +322,18 @@ def compile_job(job, folder):
     signature, attrs = {}, {}
     for i, name in enumerate(fn.arg_names):
         signature[name] = "constexpr" if name in job["values"] else job["types"][name]
-        if signature[name].startswith("*"):
+        if signature[name].startswith("*") or name in job.get("sixteens", []):
             attrs[(i,)] = [["tt.divisibility", 16]]
     source = ASTSource(fn, signature, constexprs=job["values"], attrs=attrs)
     options = {"num_warps": job["warps"], "num_stages": job["stages"]}
-    out = triton.compile(source, target=GPUTarget("cuda", 90, 32), options=options)
+    start = time.perf_counter()
+    out = triton.compile(source, target=GPUTarget("cuda", job.get("arch", 90), 32), options=options)
+    taken = (time.perf_counter() - start) * 1e3
     text = out.asm["ptx"]
     at = text.index(".reqntid") + len(".reqntid")
     pathlib.Path(folder, job["name"] + ".ptx").write_text(text)
     scratch = out.metadata.global_scratch_size or 0
-    print(job["name"], out.metadata.shared, text[at:].split()[0].rstrip(","), scratch, flush=True)
+    print(job["name"], out.metadata.shared, text[at:].split()[0].rstrip(","), scratch, f"{taken:.0f}", flush=True)
 
 
 def main():

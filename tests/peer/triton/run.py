@@ -98,11 +98,12 @@ def matmul_maps(rng, m, n, k, tile):
                      "c": Map(Out(product(a, b, m, n, k, True), "f16"), (m, n), (tm, tn)), "m": m, "n": n, "k": k}}
 
 
-def matmul_persistent(rng, m, n, k, tile, programs):
+def matmul_by_maps(rng, kernel, m, n, k, tile, programs=None, stages=3):
+    """Tensor maps of the device; without `programs`, one for each tile."""
     a, b = small(rng, m * k), small(rng, k * n)
     tm, tn, tk = tile
-    return {"kernel": "matmul_persistent", "grid": [programs],
-            "values": {"TM": tm, "TN": tn, "TK": tk, "PROGRAMS": programs},
+    values = {"TM": tm, "TN": tn, "TK": tk, **({"PROGRAMS": programs} if programs else {})}
+    return {"kernel": kernel, "grid": [programs or -(-m // tm) * -(-n // tn)], "stages": stages, "values": values,
             "args": {"a_ptr": In(a, "f16"), "b_ptr": In(b, "f16"),
                      "c_ptr": Out(product(a, b, m, n, k, True), "f16"), "m": m, "n": n, "k": k}}
 
@@ -111,7 +112,7 @@ def floats(rng, n):
     return [struct.unpack("<e", struct.pack("<e", rng.uniform(-2, 2)))[0] for _ in range(n)]
 
 
-def attention(rng, heads, length, d):
+def attention(rng, heads, length, d, kernel="attention", tile=(64, 64), stages=3):
     q, k, v = (floats(rng, heads * length * d) for _ in range(3))
     scale = 1 / math.sqrt(d)
     want = []
@@ -126,7 +127,8 @@ def attention(rng, heads, length, d):
             p = [math.exp(x - top) for x in s]
             total = sum(p)
             want += [sum(map(lambda x, y: x * y, p, c)) / total for c in vals]
-    return {"kernel": "attention", "grid": [-(-length // 64), heads], "values": {"TM": 64, "TN": 64, "D": d},
+    return {"kernel": kernel, "grid": [-(-length // tile[0]), heads], "stages": stages,
+            "values": {"TM": tile[0], "TN": tile[1], "D": d},
             "args": {"q_ptr": In(q, "f16"), "k_ptr": In(k, "f16"), "v_ptr": In(v, "f16"),
                      "o_ptr": Out(want, "f16", 4e-3), "length": length, "scale": scale}}
 
@@ -215,13 +217,17 @@ def jobs():
     yield "matmul_tf32", matmul(rng, 64, 50, 70, "f32", "f32", (64, 64, 32), transposed=True)
     yield "matmul_split_k", matmul(rng, 60, 70, 200, "f16", "f32", (64, 64, 32), split=3)
     yield "matmul_maps", matmul_maps(rng, 130, 72, 200, (64, 64, 64))
-    yield "matmul_persistent", matmul_persistent(rng, 130, 136, 104, (64, 64, 64), 2)
+    yield "matmul_persistent", matmul_by_maps(rng, "matmul_persistent", 130, 136, 104, (64, 64, 64), 2)
     yield "attention", attention(rng, 2, 100, 64)
     yield "transpose", transpose(rng, 70, 45)
     yield "row_argmax", row_argmax(rng, 4, 333)
     yield "scan", scan(rng, 3, 401)
     yield "sort_rows", sort_rows(rng, 3)
     yield "gather", gather(rng, 20, 9, 100)
+    for tm, tn, tk, stages in ((128, 128, 64, 3), (128, 256, 64, 2)):
+        yield f"matmul_specialized_{tn}_{stages}", matmul_by_maps(rng, "matmul_specialized", 300, 264, 200, (tm, tn, tk), 2, stages)
+    yield "matmul_specialized_k", matmul_by_maps(rng, "matmul_specialized_k", 130, 136, 264, (128, 128, 64))
+    yield "attention_specialized", attention(rng, 2, 200, 64, "attention_specialized", (128, 64))
 
 
 def describe(name, job):
@@ -252,12 +258,12 @@ def compile_all(python, todo, folder):
                                   check=False)
             if done.returncode:
                 print(done.stderr)
-            said = {w[0]: w[1:] for w in (x.split() for x in done.stdout.splitlines()) if len(w) == 4}
+            said = {w[0]: w[1:] for w in (x.split() for x in done.stdout.splitlines()) if len(w) == 5}
             for name, _, path, note in missing:
                 if name in said:
                     path.write_bytes(pathlib.Path(tmp, name + ".ptx").read_bytes())
-                    note.write_text(" ".join(said[name]))
-                    made[name] = (path, *said[name])
+                    note.write_text(" ".join(said[name][:3]))
+                    made[name] = (path, *said[name][:3])
     return made
 
 
@@ -268,6 +274,8 @@ def close(got, want, error):
 def run(ptxgen, name, job, made, tmp, seeds):
     """What is wrong, or None."""
     path, shared, threads, scratch = made
+    if "specialized" in name and "setmaxnreg" not in path.read_text():
+        return "Triton did not specialise its warps"
     command = [ptxgen, "exec", str(path), "--grid=" + ",".join(map(str, job["grid"])), f"--block={threads}",
                f"--smem={shared}", "--races", f"--seeds={seeds}"]
     outs = []
