@@ -39,16 +39,24 @@ static uint32_t align_in(search *s, const pg_inst *i, uint32_t n, uint32_t bytes
     return least(is_scaled ? own + pg_ctz(bytes) : own, ALL);
 }
 
-static uint32_t align_of_result(search *s, const pg_inst *i)
+static uint32_t align_of_loop(search *s, const pg_inst *loop, uint32_t j);
+
+static uint32_t align_of_result(search *s, const pg_inst *i, uint32_t index)
 {
-    const uint32_t bytes = pg_lw_slot_bytes(s->c, i->out[0]);
+    const uint32_t bytes = pg_lw_slot_bytes(s->c, i->out[index]);
     switch ((pg_op)i->op) {
     case PG_OP_IADD:
     case PG_OP_ISUB:
+    case PG_OP_OR:
+    case PG_OP_XOR:
     case PG_OP_IMIN:
     case PG_OP_IMAX: {
         const uint32_t a = align_in(s, i, 0, bytes);
         return least(a, align_in(s, i, 1, bytes));
+    }
+    case PG_OP_IMUL: {
+        const uint32_t a = align_of(s, i->in[0]);
+        return least(a + align_of(s, i->in[1]), ALL);
     }
     case PG_OP_SELECT: {
         const uint32_t a = align_in(s, i, 1, bytes);
@@ -59,6 +67,14 @@ static uint32_t align_of_result(search *s, const pg_inst *i)
         const uint32_t a = align_of(s, i->in[0]);
         return least(a, align_of(s, i->in[1]) + (size == 0 ? 0 : pg_ctz(size)));
     }
+    case PG_OP_FOR:
+    case PG_OP_WHILE: return align_of_loop(s, i, index);
+    case PG_OP_IF: /* nothing is known of registers that branches write */
+    case PG_OP_IREM:
+    case PG_OP_UREM:
+    case PG_OP_ICDIV:
+    case PG_OP_LOAD:
+    case PG_OP_RING_NEXT: return 0;
     default: return ALL;
     }
 }
@@ -69,6 +85,14 @@ static uint32_t align_of_code(const pg_lw *c, pg_val v)
     const pg_lv *lv = &c->vals[v.id < c->k->values.n ? v.id : 0];
     const bool is_known = lv->kind == PG_LV_TILE && lv->n == 1 && lv->el != NULL;
     return is_known ? pg_lw_fact(c, pg_lw_elem(pg_val_info(c->k, v)), lv->el[0]).align : ALL;
+}
+
+static bool is_inside(const pg_region *r, const pg_inst *loop)
+{
+    while (r != NULL && r->owner != NULL && r->owner != loop) {
+        r = r->owner->parent;
+    }
+    return r != NULL && r->owner == loop;
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): at most MOST_VISITS deep */
@@ -84,14 +108,28 @@ static uint32_t align_of(search *s, pg_val v)
     if (value->kind == PG_V_CONST) {
         return of_const(value->bits);
     }
-    if (value->kind == PG_V_ARG && value->region->owner == s->loop) {
-        const uint32_t first = pg_loop_arg(s->loop);
-        return value->index < first ? ALL : s->align[value->index - first];
+    const pg_region *region = value->def != NULL ? value->def->parent : value->region;
+    if (!is_inside(region, s->loop)) {
+        return align_of_code(s->c, v);
     }
-    if (value->def != NULL && value->def->parent->owner == s->loop) {
-        return align_of_result(s, value->def);
+    if (value->kind == PG_V_RESULT) {
+        return align_of_result(s, value->def, value->index);
     }
-    return align_of_code(s->c, v);
+    const uint32_t first = pg_loop_arg(region->owner);
+    if (!pg_is_loop(region->owner) || value->index < first) {
+        return ALL;
+    }
+    return region->owner == s->loop
+               ? s->align[value->index - first]
+               : align_of(s, region->owner->in[pg_loop_in(region->owner) + value->index - first]);
+}
+
+/* What an inner loop carries: as at its entry, and as its body yields it. */
+static uint32_t align_of_loop(search *s, const pg_inst *loop, uint32_t j)
+{
+    const pg_inst *yield = loop->regions[loop->n_regions - 1]->last;
+    const uint32_t init = align_of(s, loop->in[pg_loop_in(loop) + j]);
+    return yield == NULL || j >= yield->n_in ? init : least(init, align_of(s, yield->in[j]));
 }
 
 void pg_lw_guess_align(pg_lw *c, const pg_inst *loop, uint32_t n, uint8_t *align)
