@@ -262,6 +262,15 @@ static bool is_any_smem(const pg_lw *c)
     return c->plan.objs.n != 0;
 }
 
+/* Room for a statement, its operands and a register for each operation: what grows to many times
+ * that is small, what is large is one statement for each. */
+static void make_room(pg_lw *c, pg_ptx_func *f)
+{
+    const uint32_t n = c->k->n_insts;
+    (void)(pg_vec_room(c->ptx->arena, &f->body, n) && pg_vec_room(c->ptx->arena, &f->pool, 3 * n) &&
+           pg_vec_room(c->ptx->arena, &f->regs, n) && pg_vec_room(&c->scratch, &c->vn, n));
+}
+
 static pg_status lower_kernel(pg_lw *c)
 {
     uint32_t n_errors = c->diags->n_errors;
@@ -277,6 +286,7 @@ static pg_status lower_kernel(pg_lw *c)
         return PG_E_NOMEM;
     }
     pg_ptx_builder_init(&c->b, c->ptx, f, c->diags);
+    make_room(c, f);
     c->b.loc = c->k->loc;
     pg_map_init(&c->layouts, &c->scratch);
     pg_map_init(&c->ways, &c->scratch);

@@ -67,13 +67,13 @@ typedef struct pg_lv { /* what a value became */
     bool is_bytes; /* SMEM: `slot` counts bytes (lower_cursor.c) */
     uint32_t n;
     pg_el *el;      /* TILE; TOKEN: accumulators */
-    uint32_t same;  /* TILE: bits of r that el[r] is known not to depend on: el[r & ~same] */
     uint32_t *word; /* TILE: ids of 32-bit registers with `per` elements each, instead of el;
                        pg_lw_lv takes them apart */
     uint32_t per;
+    uint32_t same; /* TILE: bits of r that el[r] is known not to depend on: el[r & ~same] */
+    uint32_t sym;  /* DESC: parameter */
     const pg_smem_obj *obj; /* SMEM */
     pg_el slot;
-    uint32_t sym; /* DESC: parameter */
 } pg_lv;
 
 typedef struct pg_lw_layout { /* a tile's layout, with what is asked often */

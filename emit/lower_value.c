@@ -14,7 +14,7 @@ void pg_lw_set_fact(pg_lw *c, uint32_t reg, int64_t lo, int64_t hi, uint32_t ali
 {
     if (reg >= c->n_facts) {
         uint32_t n = c->n_facts;
-        uint32_t more = reg + 1 > 2 * n ? reg + 257 : 2 * n;
+        uint32_t more = reg + 1 > 2 * n ? reg + c->k->n_insts + 257 : 2 * n;
         pg_fact *at = pg_arena_grow(&c->scratch, c->facts, sizeof *at * n, sizeof *at * more);
         if (at == NULL) {
             return;
@@ -122,7 +122,8 @@ static bool make_heads(pg_lw *c)
     if (c->vn.n < c->n_vn_heads) {
         return true;
     }
-    const uint32_t n = c->n_vn_heads == 0 ? 256 : c->n_vn_heads * 2;
+    const uint32_t first = c->k->n_insts < 256 ? 256 : 2u << pg_log2(c->k->n_insts);
+    const uint32_t n = c->n_vn_heads == 0 ? first : c->n_vn_heads * 2;
     uint32_t *heads =
         pg_arena_grow(&c->scratch, c->vn_head, sizeof *heads * c->n_vn_heads, sizeof *heads * n);
     if (heads == NULL) {

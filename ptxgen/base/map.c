@@ -13,22 +13,25 @@ void pg_map_init(pg_map *m, pg_arena *arena)
     *m = (pg_map){.arena = arena};
 }
 
-static uint64_t hash_of_key(uint64_t key)
+static uint32_t hash_of_key(uint64_t key)
 {
-    return pg_hash_mix(0, key);
+    return (uint32_t)pg_hash_mix(0, key);
+}
+
+static bool is_entry(const pg_map_entry *e, uint64_t key, const pg_str *text)
+{
+    return e->key == key && (text == NULL || pg_str_eq((pg_str){e->text, e->len}, *text));
 }
 
 /* The slot that holds the key, or the empty one where it belongs. */
-static uint32_t find_slot(const pg_map *m, uint64_t key, const pg_str *text)
+static pg_map_slot *find_slot(const pg_map *m, uint64_t key, const pg_str *text)
 {
-    uint32_t mask = m->n_slots - 1;
-    uint32_t slot = (uint32_t)hash_of_key(key) & mask;
-    while (m->slots[slot] != 0) {
-        const pg_map_entry *e = &m->entries[m->slots[slot] - 1];
-        if (e->key == key && (text == NULL || pg_str_eq(e->text, *text))) {
+    const uint32_t hash = hash_of_key(key), mask = m->n_slots - 1;
+    pg_map_slot *slot = &m->slots[hash & mask];
+    for (uint32_t at = hash; slot->index != 0; slot = &m->slots[++at & mask]) {
+        if (slot->hash == hash && is_entry(&m->entries[slot->index - 1], key, text)) {
             break;
         }
-        slot = (slot + 1) & mask;
     }
     return slot;
 }
@@ -38,7 +41,7 @@ static uint32_t *get(const pg_map *m, uint64_t key, const pg_str *text)
     if (m->n == 0) {
         return NULL;
     }
-    uint32_t index = m->slots[find_slot(m, key, text)];
+    const uint32_t index = find_slot(m, key, text)->index;
     return index == 0 ? NULL : &m->entries[index - 1].value;
 }
 
@@ -50,36 +53,41 @@ static bool rebuild(pg_map *m)
     uint32_t n_slots = m->n_slots == 0 ? FIRST_SLOTS : m->n_slots * 2;
     uint32_t cap = n_slots / 4 * 3;
     pg_map_entry *entries =
-        pg_arena_grow(m->arena, m->entries, sizeof *entries * m->cap, sizeof *entries * cap);
+        pg_arena_grow_unset(m->arena, m->entries, sizeof *entries * m->cap, sizeof *entries * cap);
     if (entries == NULL) {
         return false;
     }
     m->entries = entries;
-    uint32_t *slots =
-        pg_arena_grow(m->arena, m->slots, sizeof *slots * m->n_slots, sizeof *slots * n_slots);
+    pg_map_slot *slots = pg_arena_grow_unset(m->arena, m->slots, sizeof *slots * m->n_slots,
+                                             sizeof *slots * n_slots);
     if (slots == NULL) {
         return false;
     }
-    memset(slots, 0, sizeof *slots * m->n_slots);
+    memset(slots, 0, sizeof *slots * n_slots);
     m->cap = cap;
     m->slots = slots;
     m->n_slots = n_slots;
     for (uint32_t i = 0; i < m->n; i++) {
-        uint32_t slot = (uint32_t)hash_of_key(entries[i].key) & (n_slots - 1);
-        while (slots[slot] != 0) {
-            slot = (slot + 1) & (n_slots - 1);
+        const uint32_t hash = hash_of_key(entries[i].key);
+        uint32_t at = hash & (n_slots - 1);
+        while (slots[at].index != 0) {
+            at = (at + 1) & (n_slots - 1);
         }
-        slots[slot] = i + 1;
+        slots[at] = (pg_map_slot){hash, i + 1};
     }
     return true;
 }
 
 static bool put(pg_map *m, uint64_t key, const pg_str *text, uint32_t value)
 {
-    uint32_t slot = m->n_slots == 0 ? 0 : find_slot(m, key, text);
-    if (m->n_slots != 0 && m->slots[slot] != 0) {
-        m->entries[m->slots[slot] - 1].value = value;
+    pg_map_slot *slot = m->n_slots == 0 ? NULL : find_slot(m, key, text);
+    if (slot != NULL && slot->index != 0) {
+        m->entries[slot->index - 1].value = value;
         return true;
+    }
+    if (text != NULL && text->len > UINT32_MAX) {
+        m->arena->is_oom = true;
+        return false;
     }
     if (m->n == m->cap) {
         if (!rebuild(m)) {
@@ -87,8 +95,11 @@ static bool put(pg_map *m, uint64_t key, const pg_str *text, uint32_t value)
         }
         slot = find_slot(m, key, text);
     }
-    m->entries[m->n] = (pg_map_entry){key, text == NULL ? (pg_str){NULL, 0} : *text, value};
-    m->slots[slot] = ++m->n;
+    m->entries[m->n] = (pg_map_entry){.key = key,
+                                      .text = text == NULL ? NULL : text->ptr,
+                                      .len = text == NULL ? 0 : (uint32_t)text->len,
+                                      .value = value};
+    *slot = (pg_map_slot){hash_of_key(key), ++m->n};
     return true;
 }
 
@@ -114,13 +125,12 @@ bool pg_map_put_str(pg_map *m, pg_str key, uint32_t value)
 
 void pg_map_truncate(pg_map *m, uint32_t n)
 {
-    while (m->n > n) {
-        const pg_map_entry *e = &m->entries[m->n - 1];
-        uint32_t slot = (uint32_t)hash_of_key(e->key) & (m->n_slots - 1);
-        while (m->slots[slot] != m->n) {
-            slot = (slot + 1) & (m->n_slots - 1);
+    const uint32_t mask = m->n_slots - 1;
+    for (; m->n > n; m->n--) {
+        uint32_t at = hash_of_key(m->entries[m->n - 1].key) & mask;
+        while (m->slots[at].index != m->n) {
+            at = (at + 1) & mask;
         }
-        m->slots[slot] = 0;
-        m->n--;
+        m->slots[at].index = 0;
     }
 }

@@ -7,17 +7,25 @@
 #include "base/arena.h"
 
 typedef struct pg_map_entry {
-    uint64_t key; /* u64 maps: the key; string maps: its hash */
-    pg_str text;  /* string maps: the key, borrowed */
+    uint64_t key;     /* u64 maps: the key; string maps: its hash */
+    const char *text; /* string maps: the key, borrowed */
+    uint32_t len;     /* of it */
     uint32_t value;
 } pg_map_entry;
+
+/* Some bits of the hash stand beside the index, so that looking for a key touches few entries but
+ * its own: in large maps each is somewhere else in memory. */
+typedef struct pg_map_slot {
+    uint32_t hash;
+    uint32_t index; /* + 1 into entries, 0: empty */
+} pg_map_slot;
 
 typedef struct pg_map {
     pg_arena *arena;
     pg_map_entry *entries; /* in insertion order */
     uint32_t n, cap;
-    uint32_t *slots; /* index + 1 into entries, 0 empty; n_slots is a power of two */
-    uint32_t n_slots;
+    pg_map_slot *slots;
+    uint32_t n_slots; /* 0 or a power of two */
 } pg_map;
 
 void pg_map_init(pg_map *m, pg_arena *arena);

@@ -268,7 +268,8 @@ Test(base_mem, map_agrees_with_a_plain_array)
     }
     for (uint32_t i = 0; i < n; i++) {
         cr_assert_eq(by_number.entries[i].key, (uint64_t)model[i].key << 40);
-        cr_assert(pg_str_is(by_text.entries[i].text, names[model[i].key]));
+        const pg_map_entry *e = &by_text.entries[i];
+        cr_assert(pg_str_is((pg_str){e->text, e->len}, names[model[i].key]));
     }
     pg_arena_fini(&a);
 }
