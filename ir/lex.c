@@ -5,14 +5,43 @@ void pg_lex_init(pg_lexer *lexer, pg_str source)
     *lexer = (pg_lexer){.source = source, .line = 1, .is_first = true};
 }
 
+enum { DIGIT = 1, NAME = 2, PUNCT = 4, BLANK = 8 };
+
+/* What each byte may be part of. */
+static const uint8_t classes[256] = {
+    /* clang-format off */
+    [' '] = BLANK, ['\t'] = BLANK, ['\r'] = BLANK,
+    ['0'] = DIGIT | NAME, ['1'] = DIGIT | NAME, ['2'] = DIGIT | NAME, ['3'] = DIGIT | NAME,
+    ['4'] = DIGIT | NAME, ['5'] = DIGIT | NAME, ['6'] = DIGIT | NAME, ['7'] = DIGIT | NAME,
+    ['8'] = DIGIT | NAME, ['9'] = DIGIT | NAME,
+    ['a'] = NAME, ['b'] = NAME, ['c'] = NAME, ['d'] = NAME, ['e'] = NAME, ['f'] = NAME,
+    ['g'] = NAME, ['h'] = NAME, ['i'] = NAME, ['j'] = NAME, ['k'] = NAME, ['l'] = NAME,
+    ['m'] = NAME, ['n'] = NAME, ['o'] = NAME, ['p'] = NAME, ['q'] = NAME, ['r'] = NAME,
+    ['s'] = NAME, ['t'] = NAME, ['u'] = NAME, ['v'] = NAME, ['w'] = NAME, ['x'] = NAME,
+    ['y'] = NAME, ['z'] = NAME,
+    ['A'] = NAME, ['B'] = NAME, ['C'] = NAME, ['D'] = NAME, ['E'] = NAME, ['F'] = NAME,
+    ['G'] = NAME, ['H'] = NAME, ['I'] = NAME, ['J'] = NAME, ['K'] = NAME, ['L'] = NAME,
+    ['M'] = NAME, ['N'] = NAME, ['O'] = NAME, ['P'] = NAME, ['Q'] = NAME, ['R'] = NAME,
+    ['S'] = NAME, ['T'] = NAME, ['U'] = NAME, ['V'] = NAME, ['W'] = NAME, ['X'] = NAME,
+    ['Y'] = NAME, ['Z'] = NAME, ['_'] = NAME, ['.'] = NAME,
+    ['('] = PUNCT, [')'] = PUNCT, ['['] = PUNCT, [']'] = PUNCT, ['{'] = PUNCT, ['}'] = PUNCT,
+    ['<'] = PUNCT, ['>'] = PUNCT, [','] = PUNCT, [':'] = PUNCT, ['='] = PUNCT, ['?'] = PUNCT,
+    /* clang-format on */
+};
+
 static bool is_digit(char c)
 {
-    return c >= '0' && c <= '9';
+    return (classes[(unsigned char)c] & DIGIT) != 0;
 }
 
 static bool is_name(char c)
 {
-    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '.';
+    return (classes[(unsigned char)c] & NAME) != 0;
+}
+
+static bool is_punct(char c)
+{
+    return (classes[(unsigned char)c] & PUNCT) != 0;
 }
 
 static char peek(const pg_lexer *l, size_t ahead)
@@ -31,7 +60,7 @@ static void skip_blank(pg_lexer *l)
             l->line++;
             l->line_start = l->at;
             l->is_first = true;
-        } else if (c == ' ' || c == '\t' || c == '\r') {
+        } else if ((classes[(unsigned char)c] & BLANK) != 0) {
             l->at++;
         } else if (c == '/' && peek(l, 1) == '/') {
             while (l->at < l->source.len && l->source.ptr[l->at] != '\n') {
@@ -68,21 +97,13 @@ static size_t number_length(const pg_lexer *l)
 
 static size_t name_length(const pg_lexer *l, size_t from)
 {
+    const char *text = l->source.ptr + l->at;
+    const size_t most = l->source.len - l->at;
     size_t n = from;
-    while (is_name(peek(l, n))) {
+    while (n < most && is_name(text[n])) {
         n++;
     }
     return n;
-}
-
-static bool is_punct(char c)
-{
-    for (const char *p = "()[]{}<>,:=?"; *p != '\0'; p++) {
-        if (*p == c) {
-            return true;
-        }
-    }
-    return false;
 }
 
 /* A run of bytes that start no token: one error, not one for each byte. */

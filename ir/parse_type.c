@@ -5,10 +5,16 @@
 
 /* ---- types --------------------------------------------------------------------------------- */
 
+/* Most words that a text is compared with begin otherwise. */
+static bool is_word(pg_str text, const char *word)
+{
+    return text.len > 0 && text.ptr[0] == word[0] && pg_str_is(text, word);
+}
+
 static pg_elem find_elem(pg_str text)
 {
     for (uint32_t e = 1; e < PG_ELEM_COUNT; e++) {
-        if (pg_str_is(text, pg_elem_infos[e].text)) {
+        if (is_word(text, pg_elem_infos[e].text)) {
             return (pg_elem)e;
         }
     }
@@ -26,7 +32,7 @@ static const struct {
 static pg_type_kind find_kind(pg_str text)
 {
     for (uint32_t i = 0; i < PG_COUNT_OF(kind_words); i++) {
-        if (pg_str_is(text, kind_words[i].text)) {
+        if (is_word(text, kind_words[i].text)) {
             return kind_words[i].kind;
         }
     }

@@ -112,6 +112,7 @@ typedef enum pg_memo {
     PG_MEMO_TILE,
     PG_MEMO_BUF,
     PG_MEMO_BACK,
+    PG_MEMO_PLAIN,
     PG_MEMO_CONVERT,
     PG_MEMO_MOVE,
     PG_MEMO_CONFLICTS

@@ -64,9 +64,28 @@ static bool means(pg_layouts *l, pg_enc e, pg_type tile, uint32_t n_warps, const
            pg_layout_is_same(&got, want);
 }
 
-/* I1. The encoding that the tile has is taken before all others. */
+/* What a layout is called where the module has no encoding for it: the blocked one, if that means
+ * it (id 0: not), and the linear one. */
+typedef struct plain_encs {
+    pg_enc blocked, linear;
+    pg_layout_error error; /* of `linear` */
+} plain_encs;
+
+static plain_encs plain_of(pg_layouts *l, pg_type tile, uint32_t n_warps, const pg_layout *want)
+{
+    const pg_type_info *t = pg_type_get(l->types, tile);
+    plain_encs p = {.error = PG_LAYOUT_OK};
+    p.blocked = pg_enc_default(l->types, t->rank, t->dims, n_warps, pg_layout_vector(want));
+    if (p.blocked.id != 0 && !means(l, p.blocked, tile, n_warps, want)) {
+        p.blocked.id = 0;
+    }
+    p.error = pg_enc_of_layout(l->types, want, &p.linear);
+    return p;
+}
+
+/* I1. The encoding that the tile has is taken before all others. `plain_or_null`: what is known. */
 static pg_layout_error enc_for(pg_layouts *l, pg_type tile, uint32_t n_warps, const pg_layout *want,
-                               pg_enc named, pg_enc *out)
+                               pg_enc named, const plain_encs *plain_or_null, pg_enc *out)
 {
     const pg_module *m = l->k->module;
     *out = pg_type_get(l->types, tile)->enc;
@@ -79,22 +98,18 @@ static pg_layout_error enc_for(pg_layouts *l, pg_type tile, uint32_t n_warps, co
             return PG_LAYOUT_OK;
         }
     }
-    const pg_type_info *t = pg_type_get(l->types, tile);
-    *out = pg_enc_default(l->types, t->rank, t->dims, n_warps, pg_layout_vector(want));
-    if (out->id != 0 && means(l, *out, tile, n_warps, want)) {
-        return PG_LAYOUT_OK;
-    }
-    if (named.id != 0 && means(l, named, tile, n_warps, want)) {
-        *out = named;
-        return PG_LAYOUT_OK;
-    }
-    return pg_enc_of_layout(l->types, want, out);
+    const plain_encs plain =
+        plain_or_null != NULL ? *plain_or_null : plain_of(l, tile, n_warps, want);
+    const bool is_named =
+        plain.blocked.id == 0 && named.id != 0 && means(l, named, tile, n_warps, want);
+    *out = plain.blocked.id != 0 ? plain.blocked : is_named ? named : plain.linear;
+    return plain.blocked.id != 0 || is_named ? PG_LAYOUT_OK : plain.error;
 }
 
 pg_layout_error pg_layouts_enc_for(pg_layouts *l, pg_type tile, uint32_t n_warps,
                                    const pg_layout *want, pg_enc *out)
 {
-    return enc_for(l, tile, n_warps, want, (pg_enc){0}, out);
+    return enc_for(l, tile, n_warps, want, (pg_enc){0}, NULL, out);
 }
 
 pg_enc pg_layouts_of_layout(pg_layouts *l, const pg_inst *at, pg_type tile, const pg_layout *layout,
@@ -102,7 +117,7 @@ pg_enc pg_layouts_of_layout(pg_layouts *l, const pg_inst *at, pg_type tile, cons
 {
     pg_enc e = {0};
     if (error == PG_LAYOUT_OK) {
-        error = enc_for(l, tile, pg_inst_warps(at), layout, named, &e);
+        error = enc_for(l, tile, pg_inst_warps(at), layout, named, NULL, &e);
     }
     if (error != PG_LAYOUT_OK) {
         return no_layout(l, at, tile, error);
@@ -153,6 +168,23 @@ pg_enc pg_layouts_default(pg_layouts *l, const pg_inst *at, pg_type tile)
     return e;
 }
 
+/* plain_of for operand 0 of an operation without attributes, remembered. */
+static plain_encs plain_of_operand(pg_layouts *l, const pg_inst *i, pg_type type, uint32_t n_warps,
+                                   const pg_layout *want)
+{
+    const pg_type in = pg_val_type(l->k, i->in[0]);
+    const pg_memo_key key = {PG_MEMO_PLAIN, {(uint32_t)i->op << 16 | n_warps, type.id, in.id}};
+    const plain_encs *known = i->attrs.n == 0 ? pg_memo_get(l->types, &key) : NULL;
+    if (known != NULL) {
+        return *known;
+    }
+    const plain_encs made = plain_of(l, in, n_warps, want);
+    if (i->attrs.n == 0) {
+        pg_memo_put(l->types, &key, &made, sizeof made);
+    }
+    return made;
+}
+
 /* The encoding, not named yet; id 0 after a message. */
 static pg_enc pull(pg_layouts *l, const pg_inst *i, pg_type type, pg_enc enc)
 {
@@ -164,7 +196,9 @@ static pg_enc pull(pg_layouts *l, const pg_inst *i, pg_type type, pg_enc enc)
     }
     pg_layout_error err = back.error;
     if (err == PG_LAYOUT_OK) {
-        err = pg_layouts_enc_for(l, pg_val_type(l->k, i->in[0]), n_warps, &back.layout, &e);
+        const plain_encs plain = plain_of_operand(l, i, type, n_warps, &back.layout);
+        err =
+            enc_for(l, pg_val_type(l->k, i->in[0]), n_warps, &back.layout, (pg_enc){0}, &plain, &e);
     }
     if (err != PG_LAYOUT_OK) {
         const pg_str name = pg_layouts_enc_text(l, enc);

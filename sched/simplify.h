@@ -54,7 +54,7 @@ pg_val pg_simplify_fold(pg_simplify *s, pg_inst *i);
 pg_inst *pg_simplify_lookup(pg_simplify *s, const pg_inst *i, uint64_t *free_key);
 void pg_simplify_remember(pg_simplify *s, pg_inst *i, uint64_t free_key);
 
-/* simplify_dce.c: removes what nobody needs. *again: a loop or branch has fewer results. */
+/* simplify_dce.c: removes what nobody needs. *again: another round may do more. */
 pg_status pg_simplify_dce(pg_kernel *k, pg_arena *scratch, bool *changed, bool *again);
 
 #endif

@@ -31,11 +31,18 @@ static bool aval_equal(const pg_aval *a, const pg_aval *b)
     return true;
 }
 
+/* Cheaper than pg_hash_mix, which the map applies to the sum of all. */
+static inline uint64_t mix(uint64_t h, uint64_t x)
+{
+    h = (h ^ x) * 0x9e3779b97f4a7c15u;
+    return h ^ h >> 29;
+}
+
 static uint64_t hash_aval(uint64_t h, const pg_aval *a)
 {
-    h = pg_hash_mix(h, (uint64_t)a->kind | (uint64_t)a->n << 8);
-    h = pg_hash_mix(h, (uint64_t)a->num);
-    h = pg_hash_mix(h, (uint64_t)a->sym.id << 32 | a->val.id);
+    h = mix(h, (uint64_t)a->kind | (uint64_t)a->n << 8);
+    h = mix(h, (uint64_t)a->num);
+    h = mix(h, (uint64_t)a->sym.id << 32 | a->val.id);
     for (uint32_t i = 0; i < a->n; i++) {
         h = hash_aval(h, &a->items[i]);
     }
@@ -45,15 +52,15 @@ static uint64_t hash_aval(uint64_t h, const pg_aval *a)
 static uint64_t hash_inst(const pg_simplify *s, const pg_inst *i)
 {
     const bool is_comm = is_int_comm(s, i);
-    uint64_t h = pg_hash_mix(i->op, (uint64_t)i->n_in << 32 | i->n_out);
+    uint64_t h = mix(i->op, (uint64_t)i->n_in << 32 | i->n_out);
     for (uint32_t j = 0; j < i->n_in; j++) {
-        h = pg_hash_mix(h, ordered_in(i, j, is_comm).id);
+        h = mix(h, ordered_in(i, j, is_comm).id);
     }
     for (uint32_t j = 0; j < i->n_out; j++) {
-        h = pg_hash_mix(h, pg_val_type(s->k, i->out[j]).id);
+        h = mix(h, pg_val_type(s->k, i->out[j]).id);
     }
     for (uint32_t j = 0; j < i->attrs.n; j++) {
-        h = hash_aval(pg_hash_mix(h, i->attrs.at[j].id), &i->attrs.at[j].val);
+        h = hash_aval(mix(h, i->attrs.at[j].id), &i->attrs.at[j].val);
     }
     return h;
 }

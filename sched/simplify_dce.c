@@ -15,7 +15,7 @@ typedef struct liveness {
     pg_vec_u32 work; /* values to look at */
     bool is_oom;
     bool changed;
-    bool has_dropped; /* a result */
+    bool may_take; /* an operation with fewer results may take a literal now */
 } liveness;
 
 static bool is_removable(const pg_inst *i)
@@ -154,7 +154,17 @@ static void drop_result(liveness *l, pg_inst *i, uint32_t index)
     i->n_out--;
     l->k->stamp++;
     l->changed = true;
-    l->has_dropped = true;
+}
+
+/* Literals stand only where an operation has one result at most (I4 of simplify.c). */
+static bool may_take_literal(const liveness *l, const pg_inst *i)
+{
+    bool may = false;
+    for (uint32_t j = 0; i->n_out <= 1 && j < i->n_in && !may; j++) {
+        const pg_value *v = pg_value_of(l->k, i->in[j]);
+        may = v->kind == PG_V_RESULT && v->def->op == PG_OP_CONST;
+    }
+    return may;
 }
 
 static void sweep(liveness *l, pg_region *r)
@@ -169,11 +179,13 @@ static void sweep(liveness *l, pg_region *r)
             continue;
         }
         if (pg_is_loop(i) || i->op == PG_OP_IF) {
-            for (uint32_t j = i->n_out; j-- > 0;) {
+            const uint32_t n_out = i->n_out;
+            for (uint32_t j = n_out; j-- > 0;) {
                 if (!l->vals[i->out[j].id]) {
                     drop_result(l, i, j);
                 }
             }
+            l->may_take = l->may_take || (i->n_out != n_out && may_take_literal(l, i));
         }
         for (uint32_t j = 0; j < i->n_regions; j++) {
             sweep(l, i->regions[j]);
@@ -204,6 +216,6 @@ pg_status pg_simplify_dce(pg_kernel *k, pg_arena *scratch, bool *changed, bool *
     }
     sweep(&l, k->body);
     *changed = *changed || l.changed;
-    *again = *again || l.has_dropped;
+    *again = *again || l.may_take;
     return PG_OK;
 }
