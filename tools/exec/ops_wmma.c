@@ -1,19 +1,42 @@
-/* ops_wmma.c: wmma.load, wmma.mma, wmma.store of halves. Which lane holds which element is left
- * open by the ISA; here lane l holds the elements l * n .. l * n + n - 1 of the matrix counted row
- * by row (n elements a lane), and where registers are left over, the matrix starts again. */
+/* ops_wmma.c: wmma.load, wmma.mma, wmma.store. Which lane holds which element is left open by the
+ * ISA; here lane l holds the elements l * n .. l * n + n - 1 of the matrix counted row by row (n
+ * elements a lane), and where registers are left over (halves), the matrix starts again. */
+#include <math.h>
+
 #include "tools/exec/ops.h"
 
-enum { N_ELEMENTS = 512, WMMA_K = 16 };
+enum { N_ELEMENTS = 512, MAX_REGS = 8 };
+
+/* How elements lie in registers. */
+typedef struct element {
+    pg_ptx_type type;
+    uint8_t size; /* bytes in memory */
+    uint8_t per;  /* elements of a register */
+} element;
+
+static const element elements[] = {
+    {PG_PTX_F16, 2, 2}, {PG_PTX_BF16, 2, 2}, {PG_PTX_TF32, 4, 1}, {PG_PTX_F32, 4, 1},
+    {PG_PTX_F64, 8, 1}, {PG_PTX_S8, 1, 4},   {PG_PTX_U8, 1, 4},   {PG_PTX_S32, 4, 1},
+};
+
+typedef struct fragment {
+    const element *of;
+    uint32_t rows, cols, n_regs;
+    pe_opnd reg[MAX_REGS];
+} fragment;
 
 typedef struct wmma {
-    uint32_t m, n;
-    bool is_col;  /* of the matrix in memory */
-    bool is_half; /* elements of 16 bits; of D */
-    bool is_c_half;
-    uint32_t rows, cols, n_regs;
-    pe_opnd d[8], a[8], b[8], c[8];
-    pe_opnd stride; /* PE_NONE: as many as a row or column is long */
+    uint32_t m, n, k;
+    bool is_col; /* of the matrix in memory */
+    bool is_saturating;
+    fragment d, a, b, c; /* of an access to memory: d alone */
+    pe_opnd stride;      /* PE_NONE: as many as a row or column is long */
 } wmma;
+
+static bool is_wide(const fragment *f)
+{
+    return f->of->type == PG_PTX_F64;
+}
 
 static bool has_whole_warp(pe_warp *w, const pe_inst *i, uint32_t mask)
 {
@@ -25,30 +48,25 @@ static bool has_whole_warp(pe_warp *w, const pe_inst *i, uint32_t mask)
     return false;
 }
 
-typedef struct matrix {
-    uint32_t n;
-    double at[N_ELEMENTS];
-    uint8_t poison[N_ELEMENTS];
-} matrix;
-
 /* ---- memory -----------------------------------------------------------------------------------
  */
 
-/* Byte offsets of each lane's k-th element. */
+/* Addresses of each lane's k-th element. */
 static void offsets(const pe_warp *w, const pe_inst *i, uint32_t k, uint64_t at[PE_LANES])
 {
     const wmma *x = i->ext;
-    uint32_t per = x->n_regs * (x->is_half ? 2 : 1);
+    const fragment *f = &x->d;
+    uint32_t per = f->n_regs * f->of->per;
     const uint64_t *base = pe_src64(w, i->a);
     for (uint32_t l = 0; l < PE_LANES; l++) {
-        uint32_t e = (l * per + k) % (x->rows * x->cols);
-        uint32_t row = e / x->cols;
-        uint32_t col = e % x->cols;
+        uint32_t e = (l * per + k) % (f->rows * f->cols);
+        uint32_t row = e / f->cols;
+        uint32_t col = e % f->cols;
         uint64_t stride = x->stride != PE_NONE ? pe_src32(w, x->stride)[l]
-                          : x->is_col          ? x->rows
-                                               : x->cols;
-        uint64_t element = x->is_col ? col * stride + row : row * stride + col;
-        at[l] = base[l] + element * i->size;
+                          : x->is_col          ? f->rows
+                                               : f->cols;
+        uint64_t place = x->is_col ? col * stride + row : row * stride + col;
+        at[l] = base[l] + place * i->size;
     }
 }
 
@@ -66,16 +84,47 @@ static void note(pe_warp *w, const pe_inst *i, const uint64_t at[PE_LANES], uint
     pe_note(w, i, PE_ALL, &t);
 }
 
+static void put(pe_warp *w, const fragment *f, uint64_t value[MAX_REGS][PE_LANES],
+                const uint32_t poison[MAX_REGS])
+{
+    for (uint32_t j = 0; j < f->n_regs; j++) {
+        if (is_wide(f)) {
+            pe_put64(w, f->reg[j], value[j], PE_ALL, poison[j]);
+            continue;
+        }
+        uint32_t t[PE_LANES];
+        for (uint32_t l = 0; l < PE_LANES; l++) {
+            t[l] = (uint32_t)value[j][l];
+        }
+        pe_put32(w, f->reg[j], t, PE_ALL, poison[j]);
+    }
+}
+
+/* Bits of the k-th element of a lane. */
+static uint64_t element_of(const pe_warp *w, const fragment *f, uint32_t lane, uint32_t k,
+                           bool *out_poison)
+{
+    pe_opnd r = f->reg[k / f->of->per];
+    uint32_t q = is_wide(f) ? pe_poison64(w, r) : pe_poison32(w, r);
+    *out_poison = (q >> lane & 1u) != 0;
+    if (is_wide(f)) {
+        return pe_src64(w, r)[lane];
+    }
+    uint32_t bits = 32u / f->of->per;
+    uint32_t v = pe_src32(w, r)[lane] >> (bits * (k % f->of->per));
+    return bits == 32 ? v : v & ((1u << bits) - 1u);
+}
+
 static void wmma_load(pe_warp *w, const pe_inst *i, uint32_t mask)
 {
-    const wmma *x = i->ext;
-    uint32_t per = x->is_half ? 2 : 1;
-    uint32_t value[8][PE_LANES] = {{0}};
-    uint32_t poison[8] = {0};
+    const fragment *f = &((const wmma *)i->ext)->d;
+    uint32_t per = f->of->per;
+    uint64_t value[MAX_REGS][PE_LANES] = {{0}};
+    uint32_t poison[MAX_REGS] = {0};
     if (!begin(w, i, mask)) {
         return;
     }
-    for (uint32_t k = 0; k < x->n_regs * per; k++) {
+    for (uint32_t k = 0; k < f->n_regs * per; k++) {
         uint64_t at[PE_LANES];
         offsets(w, i, k, at);
         note(w, i, at, PE_T_READ);
@@ -85,28 +134,25 @@ static void wmma_load(pe_warp *w, const pe_inst *i, uint32_t mask)
             if (p == NULL) {
                 return;
             }
-            uint32_t v = 0;
+            uint64_t v = 0;
             memcpy(&v, p, i->size);
-            value[k / per][l] |= v << (16 * (k % per));
+            value[k / per][l] |= v << (32u / per * (k % per));
             poison[k / per] |= memchr(stain, 1, i->size) != NULL ? 1u << l : 0;
         }
     }
-    for (uint32_t j = 0; j < x->n_regs && !w->cta->is_failed; j++) {
-        pe_put32(w, x->d[j], value[j], PE_ALL, poison[j]);
+    if (!w->cta->is_failed) {
+        put(w, f, value, poison);
     }
 }
 
 static void wmma_store(pe_warp *w, const pe_inst *i, uint32_t mask)
 {
-    const wmma *x = i->ext;
-    uint32_t per = x->is_half ? 2 : 1;
+    const fragment *f = &((const wmma *)i->ext)->d;
     if (!begin(w, i, mask)) {
         return;
     }
-    for (uint32_t k = 0; k < x->n_regs * per; k++) {
+    for (uint32_t k = 0; k < f->n_regs * f->of->per; k++) {
         uint64_t at[PE_LANES];
-        const uint32_t *r = pe_src32(w, x->c[k / per]);
-        uint32_t q = pe_poison32(w, x->c[k / per]);
         offsets(w, i, k, at);
         note(w, i, at, PE_T_WRITE);
         for (uint32_t l = 0; l < PE_LANES && !w->cta->is_failed; l++) {
@@ -115,9 +161,10 @@ static void wmma_store(pe_warp *w, const pe_inst *i, uint32_t mask)
             if (p == NULL) {
                 return;
             }
-            uint32_t v = r[l] >> (16 * (k % per));
+            bool is_bad = false;
+            uint64_t v = element_of(w, f, l, k, &is_bad);
             memcpy(p, &v, i->size);
-            memset(stain, (int)(q >> l & 1u), i->size);
+            memset(stain, is_bad ? 1 : 0, i->size);
         }
     }
 }
@@ -125,135 +172,189 @@ static void wmma_store(pe_warp *w, const pe_inst *i, uint32_t mask)
 /* ---- the product ------------------------------------------------------------------------------
  */
 
-/* The first n elements of the matrix that the registers hold, row by row; per: elements a lane. */
-static void gather(const pe_warp *w, const pe_opnd *regs, uint32_t per, bool is_half, matrix *out)
+typedef struct matrix {
+    double at[N_ELEMENTS];
+    bool poison[N_ELEMENTS];
+} matrix;
+
+/* A double holds every value of these types. */
+static double value_of(pg_ptx_type t, uint64_t bits)
 {
-    for (uint32_t e = 0; e < out->n; e++) {
-        uint32_t lane = e / per;
-        uint32_t k = e % per;
-        pe_opnd o = regs[is_half ? k / 2 : k];
-        uint32_t v = pe_src32(w, o)[lane];
-        out->at[e] = is_half ? pe_small_to_f64(v >> (16 * (k % 2)) & 0xFFFFu, PE_FMT_F16)
-                             : (double)pe_f32(v);
-        out->poison[e] = pe_poison32(w, o) >> lane & 1u;
+    switch ((int)t) {
+    case PG_PTX_F16: return pe_small_to_f64((uint32_t)bits, PE_FMT_F16);
+    case PG_PTX_BF16: return pe_small_to_f64((uint32_t)bits, PE_FMT_BF16);
+    case PG_PTX_TF32: return (double)pe_f32((uint32_t)bits & ~0x1FFFu);
+    case PG_PTX_F32: return (double)pe_f32((uint32_t)bits);
+    case PG_PTX_F64: return pe_f64(bits);
+    case PG_PTX_S8: return (double)(int8_t)(uint8_t)bits;
+    case PG_PTX_U8: return (double)(uint8_t)bits;
+    default: return (double)(int32_t)(uint32_t)bits;
+    }
+}
+
+/* Integers come here exactly: 32 bits and 16 products of 16 bits. */
+static uint64_t bits_of(pg_ptx_type t, double v, bool is_saturating)
+{
+    switch ((int)t) {
+    case PG_PTX_F16: return pe_f64_to_small(v, PE_FMT_F16, PE_RN);
+    case PG_PTX_F32: return pe_r32((float)v);
+    case PG_PTX_F64: return pe_r64(v);
+    default: {
+        int64_t whole = (int64_t)v;
+        if (is_saturating) {
+            whole = whole > INT32_MAX ? INT32_MAX : whole < INT32_MIN ? INT32_MIN : whole;
+        }
+        return (uint32_t)whole;
+    }
+    }
+}
+
+static void gather(const pe_warp *w, const fragment *f, matrix *out)
+{
+    uint32_t per = f->n_regs * f->of->per;
+    for (uint32_t e = 0; e < f->rows * f->cols; e++) {
+        uint64_t bits = element_of(w, f, e / per, e % per, &out->poison[e]);
+        out->at[e] = value_of(f->of->type, bits);
     }
 }
 
 static void wmma_mma(pe_warp *w, const pe_inst *i, uint32_t mask)
 {
     const wmma *x = i->ext;
-    matrix a = {.n = x->m * WMMA_K};
-    matrix b = {.n = x->n * WMMA_K};
-    matrix c = {.n = x->m * x->n};
-    uint32_t r[8][PE_LANES] = {{0}};
-    uint32_t poison[8] = {0};
+    matrix a;
+    matrix b;
+    matrix c;
+    uint64_t r[MAX_REGS][PE_LANES] = {{0}};
+    uint32_t poison[MAX_REGS] = {0};
     if (!has_whole_warp(w, i, mask)) {
         return;
     }
-    gather(w, x->a, 16, true, &a);
-    gather(w, x->b, 16, true, &b);
-    gather(w, x->c, 8, x->is_c_half, &c);
-    for (uint32_t e = 0; e < c.n; e++) {
+    gather(w, &x->a, &a);
+    gather(w, &x->b, &b);
+    gather(w, &x->c, &c);
+    uint32_t per = x->d.of->per;
+    uint32_t n_lane = x->d.n_regs * per;
+    for (uint32_t e = 0; e < x->m * x->n; e++) {
         uint32_t row = e / x->n;
         uint32_t col = e % x->n;
         double sum = c.at[e];
-        uint32_t q = c.poison[e];
-        for (uint32_t k = 0; k < WMMA_K; k++) {
-            sum += a.at[row * WMMA_K + k] * b.at[k * x->n + col];
-            q |= a.poison[row * WMMA_K + k] | b.poison[k * x->n + col];
+        bool is_bad = c.poison[e];
+        for (uint32_t k = 0; k < x->k; k++) {
+            double p = a.at[row * x->k + k];
+            double q = b.at[k * x->n + col];
+            sum = is_wide(&x->d) ? fma(p, q, sum) : sum + p * q;
+            is_bad = is_bad || a.poison[row * x->k + k] || b.poison[k * x->n + col];
         }
-        uint32_t lane = e / 8;
-        uint32_t reg = x->is_half ? e % 8 / 2 : e % 8;
-        r[reg][lane] |= x->is_half ? pe_f64_to_small(sum, PE_FMT_F16, PE_RN) << (16 * (e % 2))
-                                   : pe_r32((float)sum);
-        poison[reg] |= q << lane;
+        uint32_t reg = e % n_lane / per;
+        uint64_t bits = bits_of(x->d.of->type, sum, x->is_saturating);
+        r[reg][e / n_lane] |= bits << (32u / per * (e % per));
+        poison[reg] |= (is_bad ? 1u : 0u) << e / n_lane;
     }
-    for (uint32_t j = 0; j < (x->is_half ? 4u : 8u); j++) {
-        pe_put32(w, x->d[j], r[j], PE_ALL, poison[j]);
-    }
+    put(w, &x->d, r, poison);
 }
 
 /* ---- decoding ---------------------------------------------------------------------------------
  */
 
-static bool take_regs(pe_dec *d, uint32_t arg, uint32_t n, bool is_out, pe_opnd *regs)
-{
-    const pg_ptx_opnd *o = pe_arg(d, arg);
-    if (o->kind != PG_PTX_O_VEC || o->n != n) {
-        pe_invalid(d, "a fragment has another number of registers");
-        return false;
-    }
-    for (uint32_t j = 0; j < n; j++) {
-        const pg_ptx_opnd *r = &d->pf->pool.at[o->id + j];
-        regs[j] = is_out ? pe_out_opnd(d, r, 32) : pe_in_opnd(d, r, 32);
-    }
-    return !d->is_failed;
-}
-
-/* .f16 or .f32; false if there is neither */
-static bool take_is_half(pe_dec *d, bool *out)
+/* The next type among the modifiers; false if it is none of these matrices. */
+static bool take_element(pe_dec *d, const element **out)
 {
     pg_ptx_type t = pe_take_type(d);
-    *out = t == PG_PTX_F16;
-    if (t != PG_PTX_F16 && t != PG_PTX_F32) {
+    *out = NULL;
+    for (size_t k = 0; k < PG_COUNT_OF(elements); k++) {
+        if (elements[k].type == t) {
+            *out = &elements[k];
+        }
+    }
+    if (*out == NULL) {
         pe_unsupported(d, "this type");
     }
     return !d->is_failed;
 }
 
 /* which: 1 a, 2 b, 3 c, 4 d */
+static bool take_fragment(pe_dec *d, const wmma *x, uint32_t which, uint32_t arg, bool is_out,
+                          fragment *f)
+{
+    f->rows = which == 2 ? x->k : x->m;
+    f->cols = which == 1 ? x->k : x->n;
+    bool is_factor = which < 3;
+    f->n_regs = is_factor && f->of->type == PG_PTX_F16 ? MAX_REGS
+                                                       : f->rows * f->cols / PE_LANES / f->of->per;
+    const pg_ptx_opnd *o = pe_arg(d, arg);
+    if (o->kind != PG_PTX_O_VEC || o->n != f->n_regs) {
+        pe_invalid(d, "a fragment has another number of registers");
+        return false;
+    }
+    uint32_t bits = is_wide(f) ? 64 : 32;
+    for (uint32_t j = 0; j < f->n_regs; j++) {
+        const pg_ptx_opnd *r = &d->pf->pool.at[o->id + j];
+        f->reg[j] = is_out ? pe_out_opnd(d, r, bits) : pe_in_opnd(d, r, bits);
+    }
+    return !d->is_failed;
+}
+
 static void decode_memory(pe_dec *d, wmma *x, uint32_t which)
 {
     bool is_store = which == 4;
     x->is_col = pe_take_one(d, "row col") == 2;
     d->i.space = pe_take_space(d);
-    if (!take_is_half(d, &x->is_half) || which == 0 || (which < 3 && !x->is_half)) {
-        pe_unsupported(d, "this form");
+    if (!take_element(d, &x->d.of)) {
         return;
     }
-    x->rows = which == 2 ? (uint32_t)WMMA_K : x->m;
-    x->cols = which == 1 ? (uint32_t)WMMA_K : x->n;
-    x->n_regs = which >= 3 && x->is_half ? 4 : 8;
     x->stride = pe_n_args(d) > 2 ? pe_in(d, 2, 32) : PE_NONE;
-    if (!take_regs(d, is_store ? 1 : 0, x->n_regs, !is_store, is_store ? x->c : x->d)) {
+    if (!take_fragment(d, x, which, is_store ? 1 : 0, !is_store, &x->d)) {
         return;
     }
     pe_in_address(d, is_store ? 0 : 1);
-    d->i.size = x->is_half ? 2 : 4;
+    d->i.size = x->d.of->size;
     d->i.n = 1;
     pe_emit(d, is_store ? wmma_store : wmma_load);
 }
 
+/* Of halves the types of D and C are named alone; else D, A, B, C. */
 static void decode_product(pe_dec *d, wmma *x)
 {
-    bool is_ok = pe_take_one(d, "row col") != 0; /* of A; the fragments are the same */
-    is_ok = is_ok && pe_take_one(d, "row col") != 0;
-    is_ok = is_ok && take_is_half(d, &x->is_half) && take_is_half(d, &x->is_c_half) &&
-            take_regs(d, 0, x->is_half ? 4 : 8, true, x->d) && take_regs(d, 1, 8, false, x->a) &&
-            take_regs(d, 2, 8, false, x->b) && take_regs(d, 3, x->is_c_half ? 4 : 8, false, x->c);
-    if (!is_ok) {
+    bool has_rows = pe_take_one(d, "row col") != 0; /* of A; the fragments are the same */
+    has_rows = has_rows && pe_take_one(d, "row col") != 0;
+    (void)pe_take(d, "rn");
+    x->is_saturating = pe_take(d, "satfinite");
+    if (!has_rows || !take_element(d, &x->d.of) || !take_element(d, &x->a.of)) {
         pe_unsupported(d, "this form");
         return;
     }
-    pe_emit(d, wmma_mma);
+    pg_ptx_type t = x->a.of->type;
+    if (t == PG_PTX_F16 || t == PG_PTX_F32) {
+        x->c.of = x->a.of;
+        x->a.of = x->b.of = &elements[0];
+    } else if (!take_element(d, &x->b.of) || !take_element(d, &x->c.of)) {
+        return;
+    }
+    if (take_fragment(d, x, 4, 0, true, &x->d) && take_fragment(d, x, 1, 1, false, &x->a) &&
+        take_fragment(d, x, 2, 2, false, &x->b) && take_fragment(d, x, 3, 3, false, &x->c)) {
+        pe_emit(d, wmma_mma);
+    }
 }
 
 void pe_dec_wmma(pe_dec *d)
 {
-    static const uint32_t m[] = {0, 16, 8, 32};
+    static const uint8_t shapes[][3] = {{0},         {16, 16, 16}, {8, 32, 16},
+                                        {32, 8, 16}, {16, 16, 8},  {8, 8, 4}};
     wmma *x = pe_new(d, sizeof *x, 1);
     if (x == NULL) {
         return;
     }
     uint32_t what = pe_take_one(d, "load mma store");
     uint32_t which = what == 1 ? pe_take_one(d, "a b c") : what == 3 && pe_take(d, "d") ? 4 : 0;
-    uint32_t shape = pe_take_one(d, "m16n16k16 m8n32k16 m32n8k16");
-    if (!pe_take(d, "sync") || !pe_take(d, "aligned") || shape == 0 || what == 0) {
+    uint32_t shape = pe_take_one(d, "m16n16k16 m8n32k16 m32n8k16 m16n16k8 m8n8k4");
+    if (!pe_take(d, "sync") || !pe_take(d, "aligned") || shape == 0 || what == 0 ||
+        (what != 2 && which == 0)) {
         pe_unsupported(d, "this form");
         return;
     }
-    x->m = m[shape];
-    x->n = 256 / x->m;
+    x->m = shapes[shape][0];
+    x->n = shapes[shape][1];
+    x->k = shapes[shape][2];
     d->i.ext = x;
     d->i.flags |= PE_I_ALIGNED;
     if (what == 2) {
