@@ -51,6 +51,22 @@ static uint64_t align_up(uint64_t x, uint64_t align)
     return (x + align - 1) / align * align;
 }
 
+/* Operations that say something of a kernel's launch, in order of the text: one walk for all. */
+typedef PG_VEC(const pg_inst *) notable;
+
+static pg_status find_notable(const pg_kernel *k, pg_arena *arena, notable *out)
+{
+    for (const pg_inst *i = k->body->first; i != NULL; i = pg_inst_walk(i, k->body)) {
+        const bool is_one = i->op == PG_OP_PARTITION || i->op == PG_OP_BUF_NEW ||
+                            i->op == PG_OP_BUF_VIEW || i->op == PG_OP_RING_NEW ||
+                            i->op == PG_OP_BAR_NEW;
+        if (is_one && !pg_vec_push(arena, out, i)) {
+            return PG_E_NOMEM;
+        }
+    }
+    return PG_OK;
+}
+
 static bool is_barriers(const pg_inst *i)
 {
     return i->op == PG_OP_RING_NEW || i->op == PG_OP_BAR_NEW;
@@ -253,8 +269,8 @@ static void place_region(places *p, const pg_lifetimes *l, const pg_region *r, u
     }
 }
 
-static pg_status place_buffers(const pg_kernel *k, pg_arena *arena, pg_diags *diags,
-                               pg_launch_plan *out)
+static pg_status place_buffers(const pg_kernel *k, const notable *seen, pg_arena *arena,
+                               pg_diags *diags, pg_launch_plan *out)
 {
     places p = {0};
     uint32_t *place_of = PG_NEWS(arena, uint32_t, k->values.n + 1);
@@ -262,12 +278,13 @@ static pg_status place_buffers(const pg_kernel *k, pg_arena *arena, pg_diags *di
     if (place_of == NULL || is_viewed == NULL) {
         return PG_E_NOMEM;
     }
-    for (const pg_inst *i = k->body->first; i != NULL; i = pg_inst_walk(i, k->body)) {
-        if (i->op == PG_OP_BUF_VIEW) {
-            is_viewed[i->in[0].id] = true;
+    for (uint32_t j = 0; j < seen->n; j++) {
+        if (seen->at[j]->op == PG_OP_BUF_VIEW) {
+            is_viewed[seen->at[j]->in[0].id] = true;
         }
     }
-    for (pg_inst *i = k->body->first; i != NULL; i = pg_inst_walk(i, k->body)) {
+    for (uint32_t j = 0; j < seen->n; j++) {
+        const pg_inst *i = seen->at[j];
         if (i->op == PG_OP_BUF_NEW) {
             place b = {.views = 1};
             if (measure(k, i, is_viewed[i->out[0].id], diags, &b) == PG_OK &&
@@ -303,9 +320,11 @@ static pg_status place_buffers(const pg_kernel *k, pg_arena *arena, pg_diags *di
     return PG_OK;
 }
 
-static pg_status place_barriers(const pg_kernel *k, pg_arena *arena, pg_launch_plan *out)
+static pg_status place_barriers(const pg_kernel *k, const notable *seen, pg_arena *arena,
+                                pg_launch_plan *out)
 {
-    for (pg_inst *i = k->body->first; i != NULL; i = pg_inst_walk(i, k->body)) {
+    for (uint32_t j = 0; j < seen->n; j++) {
+        const pg_inst *i = seen->at[j];
         if (!is_barriers(i)) {
             continue;
         }
@@ -324,25 +343,26 @@ static pg_status place_barriers(const pg_kernel *k, pg_arena *arena, pg_launch_p
 
 /* ---- warps and registers --------------------------------------------------------------------- */
 
-static void count_warps(const pg_kernel *k, pg_launch_plan *out)
+static uint32_t end_of(const pg_inst *partition)
+{
+    return pg_partition_first_warp(partition) + pg_partition_warps(partition);
+}
+
+static void count_warps(const pg_kernel *k, const notable *seen, pg_launch_plan *out)
 {
     out->kernel_warps = kernel_warps(k);
     out->n_warps = out->kernel_warps;
-    for (pg_inst *i = k->body->first; i != NULL; i = pg_inst_walk(i, k->body)) {
-        if (i->op == PG_OP_PARTITION) {
-            uint32_t end = pg_partition_first_warp(i) + pg_partition_warps(i);
-            out->n_warps = end > out->n_warps ? end : out->n_warps;
-        }
+    for (uint32_t j = 0; j < seen->n; j++) {
+        const uint32_t end = seen->at[j]->op == PG_OP_PARTITION ? end_of(seen->at[j]) : 0;
+        out->n_warps = end > out->n_warps ? end : out->n_warps;
     }
 }
 
-pg_reg_limits pg_reg_limits_of(const pg_kernel *k)
+static pg_reg_limits limits_of(const pg_kernel *k, uint32_t n_warps)
 {
     const pg_target *target = pg_target_find(pg_sym_text(&k->module->ctx->syms, k->module->target));
-    pg_launch_plan plan = {0};
-    count_warps(k, &plan);
     int64_t min_ctas = pg_attr_int(&k->attrs, PG_A_MIN_CTAS, 0);
-    pg_reg_limits out = {.n_warps = plan.n_warps == 0 ? 1 : plan.n_warps};
+    pg_reg_limits out = {.n_warps = n_warps == 0 ? 1 : n_warps};
     uint32_t per_sm = target == NULL ? 0 : target->regs_per_sm;
     out.pool = per_sm / (min_ctas < 1 || min_ctas > UINT16_MAX ? 1 : (uint32_t)min_ctas);
     out.share = out.pool / (out.n_warps * 32) / 8 * 8;
@@ -350,16 +370,27 @@ pg_reg_limits pg_reg_limits_of(const pg_kernel *k)
     return out;
 }
 
+pg_reg_limits pg_reg_limits_of(const pg_kernel *k)
+{
+    uint32_t n_warps = kernel_warps(k);
+    for (const pg_inst *i = k->body->first; i != NULL; i = pg_inst_walk(i, k->body)) {
+        const uint32_t end = i->op == PG_OP_PARTITION ? end_of(i) : 0;
+        n_warps = end > n_warps ? end : n_warps;
+    }
+    return limits_of(k, n_warps);
+}
+
 /* setmaxnreg acts on whole warp groups, and their sum must fit what the CTA was given. */
-static void check_registers(const pg_kernel *k, pg_diags *diags, const pg_target *target,
-                            pg_launch_plan *out)
+static void check_registers(const pg_kernel *k, const notable *seen, pg_diags *diags,
+                            const pg_target *target, pg_launch_plan *out)
 {
     uint32_t total = 0;
     const pg_inst *some = NULL;
-    const pg_reg_limits limits = pg_reg_limits_of(k);
+    const pg_reg_limits limits = limits_of(k, out->n_warps);
     uint32_t per_cta = limits.pool;
     uint32_t entry = limits.share;
-    for (pg_inst *i = k->body->first; i != NULL; i = pg_inst_walk(i, k->body)) {
+    for (uint32_t j = 0; j < seen->n; j++) {
+        const pg_inst *i = seen->at[j];
         if (i->op != PG_OP_PARTITION || !pg_attr_has(&i->attrs, PG_A_REGS)) {
             continue;
         }
@@ -390,15 +421,17 @@ pg_status pg_launch_plan_make(const pg_kernel *k, pg_arena *arena, pg_diags *dia
     if (target == NULL) {
         return pg_diag_add(diags, PG_D_LOWER_UNSUPPORTED, k->loc, "kernel", "this target");
     }
-    count_warps(k, out);
+    notable seen = {0};
+    PG_TRY(find_notable(k, arena, &seen));
+    count_warps(k, &seen, out);
     out->min_ctas = (uint32_t)pg_attr_int(&k->attrs, PG_A_MIN_CTAS, 0);
     if (out->n_warps == 0 || out->n_warps > target->max_warps_per_cta) {
         return pg_diag_add(diags, PG_D_LOWER_WARPS, k->loc, out->n_warps,
                            target->max_warps_per_cta);
     }
-    check_registers(k, diags, target, out);
-    PG_TRY(place_buffers(k, arena, diags, out));
-    PG_TRY(place_barriers(k, arena, out));
+    check_registers(k, &seen, diags, target, out);
+    PG_TRY(place_buffers(k, &seen, arena, diags, out));
+    PG_TRY(place_barriers(k, &seen, arena, out));
     if (out->smem > target->smem_per_cta) {
         pg_diag_add(diags, PG_D_LOWER_SMEM, k->loc, out->smem, target->name, target->smem_per_cta);
     }

@@ -10,9 +10,8 @@ void *pg_vec_grow(pg_arena *a, void *at, uint32_t n, uint32_t *cap, uint32_t mor
         return at;
     }
     uint32_t want = n + more;
-    /* Twice as much while that is little; what is large grows in place, and need not be half empty.
-     */
-    const uint64_t more_cap = item_size * (uint64_t)*cap < MANY_BYTES ? *cap : *cap / 4;
+    /* Twice as much while that is little; what is large need not be half empty. */
+    const uint64_t more_cap = item_size * (uint64_t)*cap < MANY_BYTES ? *cap : *cap / 2;
     uint32_t new_cap = *cap + more_cap > limit ? limit : (uint32_t)(*cap + more_cap);
     new_cap = new_cap < 8 ? 8 : new_cap;
     new_cap = new_cap < want ? want : new_cap;
