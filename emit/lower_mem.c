@@ -212,6 +212,10 @@ static const char *move_of(pg_ptx_type type)
 /* What a masked load leaves where the mask is false. */
 static pg_ptx_opnd other_word(pg_lw *c, const pg_access *a, const pg_el *v, const form *f)
 {
+    if (f->per == 2 && v[0].reg == 0 && v[1].reg == 0) {
+        uint64_t pair = (uint64_t)v[0].imm & 0xFFFF;
+        return pg_ptx_int((int64_t)(pair | ((uint64_t)v[1].imm & 0xFFFF) << 16));
+    }
     if (f->per > 1) {
         return pg_lw_reg(pg_lw_pack(c, a->elem, v));
     }

@@ -15,7 +15,7 @@ static ptxgen_value add(rows_kernel *k, const rows_block *at, const ptxgen_value
 
 static ptxgen_value difference(rows_kernel *k, const rows_block *at, const ptxgen_value *env)
 {
-    ptxgen_value mean = ptxgen_build_splat(k->b, env[0], k->f32_tile);
+    ptxgen_value mean = rows_splat(k, at, env[0]);
     return ptxgen_build_binary(k->b, "fsub", rows_load(k, 0, at), mean);
 }
 
@@ -33,7 +33,7 @@ static ptxgen_value put(rows_kernel *k, const rows_block *at, const ptxgen_value
                         ptxgen_value acc)
 {
     (void)acc;
-    ptxgen_value scale = ptxgen_build_splat(k->b, env[1], k->f32_tile);
+    ptxgen_value scale = rows_splat(k, at, env[1]);
     ptxgen_value y = ptxgen_build_binary(k->b, "fmul", difference(k, at, env), scale);
     ptxgen_value w = rows_load(k, 1, at), b = rows_load(k, 2, at);
     rows_store(k, at, ptxgen_build_fma(k->b, y, w, b));

@@ -17,7 +17,7 @@ static ptxgen_value put(rows_kernel *k, const rows_block *at, const ptxgen_value
 {
     (void)acc;
     ptxgen_value x = rows_load(k, 0, at), w = rows_load(k, 1, at);
-    ptxgen_value scale = ptxgen_build_splat(k->b, env[0], k->f32_tile);
+    ptxgen_value scale = rows_splat(k, at, env[0]);
     ptxgen_value y = ptxgen_build_binary(k->b, "fmul", x, scale);
     rows_store(k, at, ptxgen_build_binary(k->b, "fmul", y, w));
     return (ptxgen_value){0};

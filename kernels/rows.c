@@ -45,11 +45,13 @@ static void add_params(rows_kernel *k, const char *const *in_names, rows_form fo
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-/* The row's elements from `first` (none: 0) on. */
-static rows_block block_at(rows_kernel *k, ptxgen_elem elem, ptxgen_value first, int is_masked)
+/* `size` elements of the row, from `first` (id 0: none) on, counted in i64 or i32. */
+static rows_block block_at(rows_kernel *k, int32_t size, ptxgen_elem elem, ptxgen_value first,
+                           int is_masked)
 {
     ptxgen_builder *b = k->b;
-    ptxgen_type t = ptxgen_type_with_elem(ptxgen_builder_module(b), k->f32_tile, elem);
+    ptxgen_encoding no_enc = {0};
+    ptxgen_type t = ptxgen_type_tile(ptxgen_builder_module(b), elem, 1, &size, no_enc);
     rows_block at = {.index = ptxgen_build_iota(b, t, 0)};
     if (first.id != 0) {
         ptxgen_value firsts = ptxgen_build_splat(b, first, t);
@@ -65,7 +67,8 @@ static rows_block block_at(rows_kernel *k, ptxgen_elem elem, ptxgen_value first,
 static ptxgen_value load(rows_kernel *k, uint32_t i, const rows_block *at)
 {
     ptxgen_builder *b = k->b;
-    ptxgen_type t = ptxgen_type_with_elem(ptxgen_builder_module(b), k->f32_tile, k->elem);
+    ptxgen_type t = ptxgen_value_type(b, at->index);
+    t = ptxgen_type_with_elem(ptxgen_builder_module(b), t, k->elem);
     ptxgen_value fill = at->mask.id == 0 ? none : ptxgen_const_float(b, t, i == 0 ? k->other : 0.0);
     return ptxgen_build_load(b, ptxgen_build_addptr(b, k->in[i], at->index), at->mask, fill);
 }
@@ -82,17 +85,28 @@ void rows_store(rows_kernel *k, const rows_block *at, ptxgen_value x)
     ptxgen_build_store(k->b, ptxgen_build_addptr(k->b, k->out, at->index), y, at->mask);
 }
 
+ptxgen_value rows_splat(rows_kernel *k, const rows_block *at, ptxgen_value x)
+{
+    ptxgen_type t = ptxgen_value_type(k->b, at->index);
+    t = ptxgen_type_with_elem(ptxgen_builder_module(k->b), t, PTXGEN_F32);
+    return ptxgen_build_splat(k->b, x, t);
+}
+
 /* ---- passes ---------------------------------------------------------------------------------- */
 
-/* The step on the blocks from 0 on below `end`. */
-static ptxgen_value loop(rows_kernel *k, ptxgen_value end, int is_masked, rows_step *step,
+typedef struct rows_span {
+    ptxgen_value from, to; /* i64 */
+    int32_t size;          /* elements at a time */
+    int is_masked;
+} rows_span;
+
+static ptxgen_value loop(rows_kernel *k, const rows_span *span, rows_step *step,
                          const ptxgen_value *env, ptxgen_value acc)
 {
     const uint32_t n = acc.id != 0 ? 1 : 0;
     ptxgen_value args[2] = {{0}}, done = {0};
-    ptxgen_value from = i64_const(k, 0);
-    ptxgen_for_begin(k->b, from, end, i64_const(k, k->block), n, &acc, args);
-    rows_block at = block_at(k, PTXGEN_I64, args[0], is_masked);
+    ptxgen_for_begin(k->b, span->from, span->to, i64_const(k, span->size), n, &acc, args);
+    rows_block at = block_at(k, span->size, PTXGEN_I64, args[0], span->is_masked);
     ptxgen_value next = step(k, &at, env, args[1]);
     ptxgen_for_end(k->b, n, &next, &done);
     return done;
@@ -104,16 +118,24 @@ static ptxgen_value walk(rows_kernel *k, rows_step *step, const ptxgen_value *en
     if (k->is_held) {
         return step(k, &k->only, env, none);
     }
-    if (k->has_wide_masks) {
-        return loop(k, k->cols, 1, step, env, acc);
-    }
     const uint32_t n = acc.id != 0 ? 1 : 0;
+    rows_span span = {i64_const(k, 0), k->cols, k->block, 1};
+    if (k->has_wide_masks) {
+        return loop(k, &span, step, env, acc);
+    }
     ptxgen_value blocks = ptxgen_build_binary(b, "udiv", k->cols, i64_const(k, k->block));
     ptxgen_value whole = ptxgen_build_binary(b, "imul", blocks, i64_const(k, k->block));
-    ptxgen_value done = loop(k, whole, 0, step, env, acc);
+    span.to = whole;
+    span.is_masked = 0;
+    ptxgen_value done = loop(k, &span, step, env, acc);
+    if (n == 0) { /* little code for what runs seldom; accumulators have as many elements as a block
+                   */
+        span = (rows_span){whole, k->cols, k->piece, 1};
+        return loop(k, &span, step, env, acc);
+    }
     /* In a condition: a row of whole blocks has no rest, and masks live no longer than it. */
     ptxgen_if_begin(b, ptxgen_build_compare(b, "icmp", "lt", whole, k->cols), n, &k->f32_tile);
-    rows_block at = block_at(k, PTXGEN_I64, whole, 1);
+    rows_block at = block_at(k, k->block, PTXGEN_I64, whole, 1);
     ptxgen_value next = step(k, &at, env, done);
     ptxgen_else(b, n, &next);
     ptxgen_if_end(b, n, &done, &next);
@@ -156,12 +178,13 @@ ptxgen_value rows_mean(rows_kernel *k, ptxgen_value sum)
 
 static int can_hold(const rows_kernel *k, const kernel_settings *s)
 {
-    return k->block <= INT64_C(32) * MOST_HELD * kernel_setting_int(s, "warps");
+    return !kernel_setting_is(s, "length", "long") &&
+           k->block <= INT64_C(32) * MOST_HELD * kernel_setting_int(s, "warps");
 }
 
 static void held_row(rows_kernel *k, rows_body *body)
 {
-    k->only = block_at(k, PTXGEN_I32, none, 1);
+    k->only = block_at(k, k->block, PTXGEN_I32, none, 1);
     for (uint32_t i = 0; i < k->n_in; i++) { /* all under way before the first is waited for */
         k->held[i] = load(k, i, &k->only);
     }
@@ -202,6 +225,8 @@ ptxgen_status rows_build(ptxgen_module *m, const kernel_settings *s, const rows_
     ptxgen_encoding no_enc = {0};
     k.block = (int32_t)kernel_setting_int(s, "block");
     k.has_wide_masks = kernel_has_wide_masks(s);
+    const int64_t piece = 32 * kernel_setting_int(s, "warps") * kernel_setting_int(s, "div");
+    k.piece = piece < k.block ? (int32_t)piece : k.block;
     k.i64 = ptxgen_type_scalar(m, PTXGEN_I64);
     k.f32_tile = ptxgen_type_tile(m, PTXGEN_F32, 1, &k.block, no_enc);
     ptxgen_status status = ptxgen_kernel_begin(m, s->info->name, &k.b);

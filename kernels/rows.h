@@ -17,8 +17,9 @@
         {"warps", "4", "2^0..2^4", "warps is 1, 2, 4, 8 or 16: warps per row"},            \
         {"div", "1", "2^0..2^4", "div is 1, 2, 4, 8 or 16: cols is a multiple of it"},     \
     {                                                                                      \
-        "length", "any", "any block",                                                      \
-            "length is any or block: block says that no row is longer than a block"        \
+        "length", "any", "any block long",                                                 \
+            "length is any, block (no row is longer than a block) or long (no code for "   \
+            "rows that are not)"                                                           \
     }
 #define ROWS_SCALARS                      \
     {"rows", NULL, "number of rows"},     \
@@ -40,8 +41,8 @@ typedef struct rows_block { /* elements of a row that are looked at together */
 typedef struct rows_kernel {
     ptxgen_builder *b;
     ptxgen_elem elem;
-    int32_t block;
-    int has_wide_masks; /* an element of an access exists where the first one does */
+    int32_t block, piece; /* a piece: as many elements as threads have neighbours together */
+    int has_wide_masks;   /* an element of an access exists where the first one does */
     ptxgen_type i64, f32_tile;
     ptxgen_value in[ROWS_MAX_IN]; /* pointers; in[0] to the row, the others have cols elements */
     uint32_t n_in;
@@ -81,6 +82,8 @@ void rows_store(rows_kernel *k, const rows_block *at, ptxgen_value x);
  * this block alone where acc has id 0 (ignored in rows_for_each). */
 typedef ptxgen_value rows_step(rows_kernel *k, const rows_block *at, const ptxgen_value *env,
                                ptxgen_value acc);
+/* A scalar for each element of the block. */
+ptxgen_value rows_splat(rows_kernel *k, const rows_block *at, ptxgen_value x);
 /* x combined with the accumulator, if there is one. */
 ptxgen_value rows_combine(rows_kernel *k, const char *op, ptxgen_value acc, ptxgen_value x);
 ptxgen_value rows_add_square(rows_kernel *k, ptxgen_value acc, ptxgen_value x);

@@ -15,7 +15,7 @@ static ptxgen_value take_max(rows_kernel *k, const rows_block *at, const ptxgen_
 static ptxgen_value power(rows_kernel *k, const rows_block *at, const ptxgen_value *env)
 {
     ptxgen_value x = rows_load(k, 0, at);
-    ptxgen_value most = ptxgen_build_splat(k->b, env[0], k->f32_tile);
+    ptxgen_value most = rows_splat(k, at, env[0]);
     ptxgen_value less = ptxgen_build_binary(k->b, "fsub", x, most);
     return build_exp(k->b, less, k->elem);
 }
@@ -30,7 +30,7 @@ static ptxgen_value put(rows_kernel *k, const rows_block *at, const ptxgen_value
                         ptxgen_value acc)
 {
     (void)acc;
-    ptxgen_value share = ptxgen_build_splat(k->b, env[1], k->f32_tile);
+    ptxgen_value share = rows_splat(k, at, env[1]);
     rows_store(k, at, ptxgen_build_binary(k->b, "fmul", power(k, at, env), share));
     return (ptxgen_value){0};
 }

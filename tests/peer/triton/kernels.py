@@ -91,6 +91,47 @@ def layernorm(x_ptr, w_ptr, b_ptr, y_ptr, cols, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def layernorm_block(x_ptr, w_ptr, b_ptr, y_ptr, cols, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    at = tl.arange(0, BLOCK)
+    inside = at < cols
+    x = tl.load(x_ptr + row * cols + at, mask=inside, other=0.0).to(tl.float32)
+    w = tl.load(w_ptr + at, mask=inside).to(tl.float32)
+    b = tl.load(b_ptr + at, mask=inside).to(tl.float32)
+    x = tl.where(inside, x - tl.sum(x, axis=0) / cols, 0.0)
+    scale = 1 / tl.sqrt(tl.sum(x * x, axis=0) / cols + 1e-5)
+    tl.store(y_ptr + row * cols + at, (x * scale * w + b).to(y_ptr.dtype.element_ty), mask=inside)
+
+
+@triton.jit
+def rmsnorm(x_ptr, w_ptr, y_ptr, cols, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    x_ptr += row * cols
+    y_ptr += row * cols
+    total = tl.zeros([BLOCK], dtype=tl.float32)
+    for start in range(0, cols, BLOCK):
+        at = start + tl.arange(0, BLOCK)
+        x = tl.load(x_ptr + at, mask=at < cols, other=0.0).to(tl.float32)
+        total += x * x
+    scale = 1 / tl.sqrt(tl.sum(total, axis=0) / cols + 1e-5)
+    for start in range(0, cols, BLOCK):
+        at = start + tl.arange(0, BLOCK)
+        inside = at < cols
+        w = tl.load(w_ptr + at, mask=inside).to(tl.float32)
+        x = tl.load(x_ptr + at, mask=inside, other=0.0).to(tl.float32)
+        tl.store(y_ptr + at, (x * scale * w).to(y_ptr.dtype.element_ty), mask=inside)
+
+
+@triton.jit
+def gelu(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = at < n
+    x = tl.load(x_ptr + at, mask=inside).to(tl.float32)
+    y = x * tl.sigmoid(1.5957691216057308 * x * (1 + 0.044715 * x * x))
+    tl.store(y_ptr + at, y.to(y_ptr.dtype.element_ty), mask=inside)
+
+
+@triton.jit
 def gemm(a_ptr, b_ptr, c_ptr, m, n, k, TM: tl.constexpr, TN: tl.constexpr, TK: tl.constexpr,
          MASKED: tl.constexpr):
     """As in Triton's tutorials: tiles in groups of 8 rows, pointers that move along k. Rows and columns beyond the arrays
