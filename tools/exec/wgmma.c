@@ -136,7 +136,9 @@ static void read_matrix(pe_cta *cta, pe_wg_op *op, bool is_b)
             for (uint32_t e = 0; !d.is_k_major && e < 8; e++) {
                 memcpy(rows[piece * 8 + e] + (size_t)line * 2, from + (size_t)e * 2, 2);
             }
-            for (uint32_t e = 0; e < PE_PIECE; e++) {
+            uint64_t any[2];
+            memcpy(any, s->poison + at, sizeof any);
+            for (uint32_t e = 0; (any[0] | any[1]) != 0 && e < PE_PIECE; e++) {
                 bool is_bad = s->poison[at + e] != 0;
                 bad[d.is_k_major ? line : piece * 8 + e / 2] |= is_bad;
                 op->has_bad |= is_bad;

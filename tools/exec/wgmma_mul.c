@@ -9,12 +9,14 @@
 /* ---- elements -----------------------------------------------------------------------------------
  */
 
+/* Without branches, so that rows of them vectorise. */
 static inline double half_value(uint32_t h)
 {
     uint32_t x = (h & 0x7FFFu) << 13;
-    float f = pe_f32(x) * 0x1p112f;
-    f = (h & 0x7C00u) == 0x7C00u ? pe_f32(x | 0x7F800000u) : f;
-    return (h & 0x8000u) != 0 ? -(double)f : (double)f;
+    uint32_t finite = pe_r32(pe_f32(x) * 0x1p112f);
+    uint32_t is_special = 0u - (uint32_t)((h & 0x7C00u) == 0x7C00u);
+    uint32_t r = (finite & ~is_special) | ((x | 0x7F800000u) & is_special);
+    return (double)pe_f32(r | (h & 0x8000u) << 16);
 }
 
 static inline double e4m3_value(uint32_t v)
@@ -37,43 +39,43 @@ static inline uint32_t get32(const uint8_t *p, uint32_t k)
     return x;
 }
 
-/* The elements of one row, `step` apart in `out`. */
-static void unpack(const uint8_t *p, pe_wg_type type, double *out, size_t step)
+/* The elements of one row. */
+static void unpack(const uint8_t *p, pe_wg_type type, double *out)
 {
     switch (type) {
     case PE_WG_F16:
         for (uint32_t k = 0; k < 16; k++) {
-            out[k * step] = half_value(get16(p, k));
+            out[k] = half_value(get16(p, k));
         }
         break;
     case PE_WG_BF16:
         for (uint32_t k = 0; k < 16; k++) {
-            out[k * step] = (double)pe_f32(get16(p, k) << 16);
+            out[k] = (double)pe_f32(get16(p, k) << 16);
         }
         break;
     case PE_WG_TF32:
         for (uint32_t k = 0; k < 8; k++) {
-            out[k * step] = (double)pe_f32(get32(p, k) & 0xFFFFE000u);
+            out[k] = (double)pe_f32(get32(p, k) & 0xFFFFE000u);
         }
         break;
     case PE_WG_E4M3:
         for (uint32_t k = 0; k < 32; k++) {
-            out[k * step] = e4m3_value(p[k]);
+            out[k] = e4m3_value(p[k]);
         }
         break;
     case PE_WG_E5M2:
         for (uint32_t k = 0; k < 32; k++) {
-            out[k * step] = half_value((uint32_t)p[k] << 8);
+            out[k] = half_value((uint32_t)p[k] << 8);
         }
         break;
     case PE_WG_S8:
         for (uint32_t k = 0; k < 32; k++) {
-            out[k * step] = (double)(int8_t)p[k];
+            out[k] = (double)(int8_t)p[k];
         }
         break;
     case PE_WG_U8:
         for (uint32_t k = 0; k < 32; k++) {
-            out[k * step] = (double)p[k];
+            out[k] = (double)p[k];
         }
         break;
     case PE_WG_B1:
@@ -154,30 +156,47 @@ static void stain(const pe_wg_op *op, pe_wg_scratch *s)
 /* ---- the product --------------------------------------------------------------------------------
  */
 
-enum { ROWS = 4, COLS = 4 };
+enum { ROWS = 4 };
 
-/* A tile of C whose sums stay in registers. */
-static void multiply_tile(const double (*a)[PE_WG_K], const double (*b)[PE_WG_N],
-                          double (*c)[PE_WG_N], uint32_t col, uint32_t n_k)
+/* A function that adds to `c`, in tiles whose sums stay in registers. Products and sums are rounded
+ * alike for any width of registers, so results do not depend on which one runs. */
+#define TILES(name, cols)                                                     \
+    static void name(pe_wg_scratch *s, uint32_t n_cols, uint32_t n_k)         \
+    {                                                                         \
+        for (uint32_t row = 0; row < PE_WG_M; row += ROWS) {                  \
+            for (uint32_t col = 0; col < n_cols; col += (cols)) {             \
+                double sum[ROWS][cols];                                       \
+                for (uint32_t r = 0; r < ROWS; r++) {                         \
+                    memcpy(sum[r], &s->c[row + r][col], sizeof sum[r]);       \
+                }                                                             \
+                for (uint32_t k = 0; k < n_k; k++) {                          \
+                    for (uint32_t r = 0; r < ROWS; r++) {                     \
+                        for (uint32_t n = 0; n < (cols); n++) {               \
+                            sum[r][n] += s->a[row + r][k] * s->b[k][col + n]; \
+                        }                                                     \
+                    }                                                         \
+                }                                                             \
+                for (uint32_t r = 0; r < ROWS; r++) {                         \
+                    memcpy(&s->c[row + r][col], sum[r], sizeof sum[r]);       \
+                }                                                             \
+            }                                                                 \
+        }                                                                     \
+    }
+
+TILES(multiply_tiles, 4)
+#if defined(__x86_64__) && defined(__GNUC__)
+__attribute__((target("avx2"))) TILES(multiply_tiles_wide, 8)
+#endif
+
+    static void multiply_all(pe_wg_scratch *s, uint32_t n_cols, uint32_t n_k)
 {
-    double sum[ROWS][COLS];
-    for (uint32_t r = 0; r < ROWS; r++) {
-        for (uint32_t n = 0; n < COLS; n++) {
-            sum[r][n] = c[r][col + n];
-        }
+#if defined(__x86_64__) && defined(__GNUC__)
+    if (__builtin_cpu_supports("avx2")) {
+        multiply_tiles_wide(s, n_cols, n_k);
+        return;
     }
-    for (uint32_t k = 0; k < n_k; k++) {
-        for (uint32_t r = 0; r < ROWS; r++) {
-            for (uint32_t n = 0; n < COLS; n++) {
-                sum[r][n] += a[r][k] * b[k][col + n];
-            }
-        }
-    }
-    for (uint32_t r = 0; r < ROWS; r++) {
-        for (uint32_t n = 0; n < COLS; n++) {
-            c[r][col + n] = sum[r][n];
-        }
-    }
+#endif
+    multiply_tiles(s, n_cols, n_k);
 }
 
 static void multiply_bits(const pe_wg_op *op, pe_wg_scratch *s)
@@ -197,10 +216,11 @@ static void round_results(const pe_wgmma *x, pe_wg_scratch *s)
 {
     for (uint32_t r = 0; r < PE_WG_M; r++) {
         double *c = s->c[r];
-        for (uint32_t n = 0; n < x->n; n++) {
-            if (x->d_type == PE_WG_F32) {
-                c[n] = (double)(float)c[n];
-            } else if (x->d_type == PE_WG_F16) {
+        for (uint32_t n = 0; x->d_type == PE_WG_F32 && n < x->n; n++) {
+            c[n] = (double)(float)c[n];
+        }
+        for (uint32_t n = 0; x->d_type != PE_WG_F32 && n < x->n; n++) {
+            if (x->d_type == PE_WG_F16) {
                 c[n] = half_value(pe_f64_to_small(c[n], PE_FMT_F16, PE_RN));
             } else if (x->is_saturating) {
                 c[n] = c[n] > INT32_MAX ? INT32_MAX : c[n] < INT32_MIN ? INT32_MIN : c[n];
@@ -229,20 +249,23 @@ static void multiply(const pe_wg_op *op, pe_wg_scratch *s)
         return;
     }
     for (uint32_t r = 0; r < PE_WG_M; r++) {
-        unpack(op->a[r], x->a_type, s->a[r], 1);
+        unpack(op->a[r], x->a_type, s->a[r]);
         for (uint32_t k = 0; x->is_negative && k < x->k; k++) {
             s->a[r][k] = -s->a[r][k];
         }
     }
-    for (uint32_t n = 0; n < x->n; n++) {
-        unpack(op->b[n], x->b_type, &s->b[0][n], PE_WG_N);
-    }
-    for (uint32_t r = 0; r < PE_WG_M; r += ROWS) {
-        for (uint32_t n = 0; n < x->n; n += COLS) {
-            multiply_tile((const double(*)[PE_WG_K])s->a + r, (const double(*)[PE_WG_N])s->b,
-                          s->c + r, n, x->k);
+    for (uint32_t n = 0; n < x->n; n += 8) { /* a row of the cache at a time */
+        double column[8][PE_WG_K];
+        for (uint32_t j = 0; j < 8; j++) {
+            unpack(op->b[n + j], x->b_type, column[j]);
+        }
+        for (uint32_t k = 0; k < x->k; k++) {
+            for (uint32_t j = 0; j < 8; j++) {
+                s->b[k][n + j] = column[j][k];
+            }
         }
     }
+    multiply_all(s, x->n, x->k);
     round_results(x, s);
 }
 
