@@ -9,7 +9,9 @@
  *     (In practice mode a store of equal bytes by the same statement takes the place of one that it
  *     is not ordered behind, which stays as a mark: later writes must be ordered behind both.)
  * I2  A copy under way (PENDING) conflicts with everything; once waited for, it is a write by the
- *     thread that waited, at its clock. */
+ *     thread that waited, at its clock.
+ * I3  A page that one access wrote from end to end (is_whole) has that write as one cell, `whole`,
+ *     and no reads; its other cells are old until something smaller wants them (expand). */
 #include "tools/exec/race.h"
 
 #include "tools/exec/async.h"
@@ -41,6 +43,8 @@ typedef struct read_mark {
 typedef struct pe_page {
     uint32_t shift;     /* log2 of a cell's bytes */
     uint32_t n_flights; /* reads by the async proxy under way here, or near */
+    bool is_whole;
+    cell whole;
     cell *cells;
     read_mark *reads;     /* [cell][warp] */
     pe_wg_mark *products; /* [16 bytes][slot], NULL before the first */
@@ -77,13 +81,22 @@ static bool new_cells(pe_races *r, uint32_t shift, page *out)
     return true;
 }
 
+static void expand(page *p)
+{
+    for (uint32_t k = 0; p->is_whole && k < (uint32_t)PAGE >> p->shift; k++) {
+        p->cells[k] = p->whole;
+    }
+    p->is_whole = false;
+}
+
 /* Smaller cells: each gets the history of the one that it was part of. */
 static bool split(pe_races *r, page *p, uint32_t shift)
 {
-    page q;
+    page q = {.is_whole = false};
     if (!new_cells(r, shift, &q)) {
         return false;
     }
+    expand(p);
     uint32_t per = p->shift - shift;
     for (uint32_t k = 0; k < (uint32_t)PAGE >> shift; k++) {
         q.cells[k] = p->cells[k >> per];
@@ -350,10 +363,83 @@ static bool check_products(const doing *d, const page *p, uint32_t from, uint32_
     return true;
 }
 
+static inline bool is_seen_ok(const doing *d, const cell *c)
+{
+    const pe_write_seen *s = &d->r->seen_ok;
+    return s->by_serial == d->r->serial && s->by_tid == d->tid && s->serial == c->w_serial &&
+           s->tid == c->w_tid && s->clock == c->w_clock && s->phase == c->w_phase &&
+           s->agent == c->w_agent && s->kind == c->w_kind;
+}
+
+/* A look by the async proxy leaves nothing behind, and its answer hangs on the last write alone. */
+static bool look_at(const doing *d, const page *p, uint32_t from, uint32_t to)
+{
+    uint32_t last = p->is_whole ? from : to - 1;
+    for (uint32_t k = from >> p->shift; k <= last >> p->shift; k++) {
+        const cell *c = p->is_whole ? &p->whole : &p->cells[k];
+        if (is_seen_ok(d, c)) {
+            continue;
+        }
+        if (!is_write_ordered(d, c)) {
+            report_write(d, c);
+            return false;
+        }
+        if (!check_fences(d, c, p->reads + (size_t)k * d->r->n_warps)) {
+            return false;
+        }
+        d->r->seen_ok = (pe_write_seen){.by_tid = d->tid,
+                                        .by_serial = d->r->serial,
+                                        .clock = c->w_clock,
+                                        .serial = c->w_serial,
+                                        .phase = c->w_phase,
+                                        .tid = c->w_tid,
+                                        .agent = c->w_agent,
+                                        .kind = c->w_kind};
+    }
+    return true;
+}
+
+/* One cell, and the marks of its reads. False after a report. */
+static inline bool touch_cell(const doing *d, cell *c, read_mark *marks, bool *is_again)
+{
+    if (!is_write_ordered(d, c)) {
+        *is_again = stores_the_same(d, c);
+        if (!*is_again) {
+            report_write(d, c);
+            return false;
+        }
+    }
+    if (c->is_object && (d->kind & (PE_T_OBJECT | PE_T_WRITE)) == PE_T_WRITE) {
+        report_object(d, c);
+        return false;
+    }
+    if ((d->kind & PE_T_ASYNC) != 0 && !check_fences(d, c, marks)) {
+        return false;
+    }
+    if ((d->kind & PE_T_WRITE) == 0) {
+        if (!d->is_look) {
+            mark_read(d, c, &marks[d->w->race_index]);
+        }
+        return true;
+    }
+    if (c->readers != 0 && !check_reads(d, c, marks, is_again)) {
+        return false;
+    }
+    if (*is_again) {
+        supersede(d, c, marks);
+    } else {
+        mark_write(d, c);
+    }
+    return true;
+}
+
 /* False after a report. */
 static bool touch_page(const doing *d, page *p, uint32_t from, uint32_t to)
 {
-    uint32_t n_warps = d->r->n_warps;
+    bool all = (d->kind & PE_T_WRITE) != 0 && from == 0 && to == PAGE;
+    if (d->is_look && (d->kind & (PE_T_ASYNC | PE_T_WRITE)) == PE_T_ASYNC) {
+        return look_at(d, p, from, to);
+    }
     if (p->n_flights != 0 && (d->kind & PE_T_WRITE) != 0 &&
         !pe_race_check_flights(d->w, d->i, d->lane, d->address, d->address + d->size)) {
         return false;
@@ -361,38 +447,22 @@ static bool touch_page(const doing *d, page *p, uint32_t from, uint32_t to)
     if (p->products != NULL && (d->kind & PE_T_WRITE) != 0 && !check_products(d, p, from, to)) {
         return false;
     }
-    for (uint32_t k = from >> p->shift; k <= (to - 1) >> p->shift; k++) {
-        cell *c = &p->cells[k];
-        read_mark *marks = p->reads + (size_t)k * n_warps;
+    if (!all) {
+        expand(p);
+    }
+    uint32_t last = p->is_whole ? from : to - 1;
+    bool is_uniform = all;
+    for (uint32_t k = from >> p->shift; k <= last >> p->shift; k++) {
+        cell *c = p->is_whole ? &p->whole : &p->cells[k];
         bool is_again = false;
-        if (!is_write_ordered(d, c)) {
-            is_again = stores_the_same(d, c);
-            if (!is_again) {
-                report_write(d, c);
-                return false;
-            }
-        }
-        if (c->is_object && (d->kind & (PE_T_OBJECT | PE_T_WRITE)) == PE_T_WRITE) {
-            report_object(d, c);
+        if (!touch_cell(d, c, p->reads + (size_t)k * d->r->n_warps, &is_again)) {
             return false;
         }
-        if ((d->kind & PE_T_ASYNC) != 0 && !check_fences(d, c, marks)) {
-            return false;
-        }
-        if ((d->kind & PE_T_WRITE) == 0) {
-            if (!d->is_look) {
-                mark_read(d, c, &marks[d->w->race_index]);
-            }
-            continue;
-        }
-        if (c->readers != 0 && !check_reads(d, c, marks, &is_again)) {
-            return false;
-        }
-        if (is_again) {
-            supersede(d, c, marks);
-        } else {
-            mark_write(d, c);
-        }
+        is_uniform = is_uniform && !is_again;
+    }
+    if (is_uniform && !p->is_whole) {
+        p->is_whole = true;
+        p->whole = p->cells[0];
     }
     return true;
 }
@@ -482,6 +552,9 @@ void pe_race_settle(pe_warp *w, const pe_copy *copy, pe_mbar *b)
         uint32_t tid = w->race_index * PE_LANES + l;
         uint32_t at = copy->offset[l];
         page *p = page_of(w->cta, at, copy->size);
+        if (p != NULL) {
+            expand(p);
+        }
         for (uint32_t k = 0; p != NULL && k < copy->size; k += 1u << p->shift) {
             cell *c = &p->cells[(at % PAGE + k) >> p->shift];
             if (c->w_kind != PE_MK_PENDING || c->w_serial != copy->serial || c->w_tid != tid) {
@@ -553,12 +626,16 @@ void pe_race_signalled(pe_cta *cta, pe_bytes bytes, uint32_t serial, const pe_mb
         if (p == NULL) {
             return;
         }
-        cell *c = &p->cells[(at & PE_RANK_MASK) % PAGE >> p->shift];
+        bool all = at % PAGE == 0 && bytes.at + bytes.size - at >= PAGE;
+        if (!all) {
+            expand(p);
+        }
+        cell *c = p->is_whole ? &p->whole : &p->cells[at % PAGE >> p->shift];
         if (c->w_serial == serial) {
             c->w_agent = (uint16_t)m->agent;
             c->w_phase = m->n_over + 1;
         }
-        at += 1u << p->shift;
+        at += p->is_whole ? (uint32_t)PAGE : 1u << p->shift;
     }
 }
 

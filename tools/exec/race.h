@@ -38,6 +38,15 @@ typedef struct pe_flight { /* a read by the async proxy that nobody waited for *
     uint32_t serial;
 } pe_flight;
 
+/* The last write that a product found in order, with a fence: the next bytes mostly have the same
+ * one. Holds for one thread and instruction. */
+typedef struct pe_write_seen {
+    uint32_t by_tid, by_serial;
+    uint32_t clock, serial, phase;
+    uint16_t tid, agent;
+    uint8_t kind;
+} pe_write_seen;
+
 struct pe_races {
     pg_arena arena;
     bool is_isa, has_proxy;
@@ -66,6 +75,7 @@ struct pe_races {
     PG_VEC(pe_flight) flights;
     struct pe_page *pages; /* of shared memory */
     uint32_t n_pages;
+    pe_write_seen seen_ok;
     uint32_t known_time; /* of the launch: what other CTAs did until then happened before */
 };
 
