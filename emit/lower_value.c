@@ -84,21 +84,34 @@ uint32_t pg_lw_new_reg(pg_lw *c, pg_ptx_type type)
     return id;
 }
 
+/* An operand as two words: it has no gaps. The hash orders nothing that is written. */
+typedef struct opnd_words {
+    uint64_t at[2];
+} opnd_words;
+_Static_assert(sizeof(pg_ptx_opnd) == sizeof(opnd_words), "an operand is two words");
+
+static inline opnd_words words_of(const pg_ptx_opnd *o)
+{
+    opnd_words w;
+    memcpy(&w, o, sizeof w);
+    return w;
+}
+
 static uint32_t vn_hash(uint32_t opcode, uint32_t n, const pg_ptx_opnd *ops)
 {
     uint64_t h = (uint64_t)opcode << 8 ^ n;
     for (uint32_t i = 0; i < n; i++) {
-        uint64_t word = (uint64_t)ops[i].kind << 56 ^ (uint64_t)ops[i].n << 40 ^ ops[i].id;
-        h = (h ^ word) * UINT64_C(0x9E3779B97F4A7C15);
-        h = (h ^ (h >> 29) ^ (uint64_t)ops[i].imm) * UINT64_C(0xBF58476D1CE4E5B9);
+        const opnd_words w = words_of(&ops[i]);
+        h = (h ^ w.at[0]) * UINT64_C(0x9E3779B97F4A7C15);
+        h = (h ^ (h >> 29) ^ w.at[1]) * UINT64_C(0xBF58476D1CE4E5B9);
     }
     return (uint32_t)(h >> 32);
 }
 
 static bool is_same_opnd(const pg_ptx_opnd *a, const pg_ptx_opnd *b)
 {
-    return a->kind == b->kind && a->flags == b->flags && a->n == b->n && a->id == b->id &&
-           a->imm == b->imm;
+    const opnd_words x = words_of(a), y = words_of(b);
+    return x.at[0] == y.at[0] && x.at[1] == y.at[1];
 }
 
 static bool is_same_vn(const pg_lw *c, const pg_vn *e, pg_str opcode, uint32_t n,
