@@ -229,9 +229,11 @@ static bool pool_put(pg_ptx_builder *b, const pg_ptx_opnd *parts, uint32_t n)
         b->is_failed = true;
         return false;
     }
+    pg_ptx_opnd *to = f->pool.at + f->pool.n;
     for (uint32_t i = 0; i < n; i++) {
-        f->pool.at[f->pool.n++] = parts[i];
+        to[i] = parts[i];
     }
+    f->pool.n += n;
     return true;
 }
 
