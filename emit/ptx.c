@@ -283,7 +283,14 @@ static pg_ptx_stmt *add_inst(pg_ptx_builder *b, pg_str spelling, pg_isa_id row, 
 const pg_ptx_literal *pg_ptx_spell(pg_ptx_builder *b, const char *opcode, uint32_t n_ops)
 {
     const uint32_t address = (uint32_t)((uintptr_t)opcode >> 2);
-    pg_ptx_literal *s = &b->literals[(address * UINT32_C(2654435761) >> 20 ^ n_ops) % PG_PTX_MEMO];
+    const uint32_t at = ((address * UINT32_C(2654435761) >> 20) ^ n_ops) % PG_PTX_MEMO;
+    pg_ptx_literal *s = &b->literals[at];
+    if (s->text.ptr == opcode && s->n_ops == n_ops) {
+        return s;
+    }
+    if (s->text.ptr != NULL) { /* two that meet in one place have room side by side */
+        s = &b->literals[at ^ 1];
+    }
     if (s->text.ptr != opcode || s->n_ops != n_ops) {
         s->text = pg_str_of(opcode);
         s->hash = (uint32_t)pg_hash(s->text.ptr, s->text.len);

@@ -155,6 +155,23 @@ static void add_params(pg_ptx_floor *fl, const pg_ptx_module *m, const pg_ptx_fu
     }
 }
 
+/* Spellings that were added lately, by address. */
+typedef struct spellings {
+    const char *at[128];
+} spellings;
+
+/* Enters it; false if it was there. Two that meet in one place have room side by side. */
+static bool is_new(spellings *seen, const char *text)
+{
+    const uint32_t hash = (uint32_t)((uintptr_t)text >> 2) * UINT32_C(2654435761);
+    const uint32_t first = (hash >> 20) % PG_COUNT_OF(seen->at);
+    const char **at = &seen->at[first];
+    at = *at == NULL || *at == text ? at : &seen->at[first ^ 1];
+    const bool is_there = *at == text;
+    *at = text;
+    return !is_there;
+}
+
 /* Whether one more statement of a spelling may ask for more than those before it. */
 static bool is_up_to_operands(const pg_ptx_func *f, const pg_ptx_stmt *s)
 {
@@ -179,15 +196,13 @@ uint16_t pg_ptx_min_version(const pg_ptx_module *m)
                 raise_to(&fl, 83, 70, PG_STR(".b128"));
             }
         }
-        const char *seen[64] = {NULL}; /* spellings that were added lately */
+        spellings seen = {{NULL}};
         for (uint32_t k = 0; k < f->body.n; k++) {
             const pg_ptx_stmt *s = &f->body.at[k];
-            const char **slot = &seen[((uintptr_t)s->text.ptr >> 3) % PG_COUNT_OF(seen)];
             if (s->kind != PG_PTX_S_INST || s->row == PG_ISA_NONE ||
-                (*slot == s->text.ptr && !is_up_to_operands(f, s))) {
+                (!is_new(&seen, s->text.ptr) && !is_up_to_operands(f, s))) {
                 continue;
             }
-            *slot = s->text.ptr;
             pg_isa_words words;
             pg_isa_split(s->text, &words);
             pg_ptx_floor_add_stmt(&fl, m, f, s, s->row, &words);
