@@ -15,8 +15,7 @@
 
 enum {
     PG_LIVE_MOST = 2048,
-    SLOW_PATH = 10, /* registers of the function that a slow path calls */
-    MOST_NEST = 16  /* loops around a write that are looked at */
+    MOST_NEST = 16 /* loops around a write that are looked at */
 };
 
 typedef struct group { /* a register's references in one block: by_reg[first .. end) */
@@ -273,33 +272,29 @@ static bool walk_all(walk *w)
 
 /* ---- peaks ---------------------------------------------------------------------------------- */
 
-typedef struct peak {
-    uint32_t live, at; /* position; UINT32_MAX: none */
+typedef struct peak {  /* of a block, or of a span */
+    uint32_t live, at; /* position; UINT32_MAX: nothing runs */
+    uint32_t stmt;     /* there */
+    pg_live_mode mode;
 } peak;
 
-static void find_peaks(const walk *w, peak *out)
+static peak peak_of_block(const walk *w, uint32_t b, pg_live_mode mode, int64_t *now)
 {
     const pg_live *l = w->l;
-    int64_t now = 0;
-    for (uint32_t i = 0; i < w->n_spans; i++) {
-        out[i] = (peak){0, UINT32_MAX};
-    }
-    for (uint32_t p = 0; p < l->f->body.n; p++) {
-        now += w->change[p];
-        const pg_ptx_stmt *s = &l->f->body.at[l->order[p]];
-        uint32_t b = l->block_of[p];
-        if (s->kind != PG_PTX_S_INST || !l->blocks.at[b].is_reached) {
+    peak out = {.at = UINT32_MAX, .stmt = UINT32_MAX, .mode = mode};
+    for (uint32_t p = l->blocks.at[b].first; p < l->blocks.at[b].end; p++) {
+        const uint32_t s = l->order[p];
+        *now += w->change[p];
+        if (l->f->body.at[s].kind != PG_PTX_S_INST || !l->blocks.at[b].is_reached) {
             continue;
         }
-        uint32_t live = ((uint32_t)now + w->through[b] + 3) / 4;
-        live += (l->what[l->order[p]] & PG_LIVE_SPLIT) != 0 ? SLOW_PATH : 0;
-        for (uint32_t i = 0; i < w->n_spans; i++) {
-            bool is_inside = w->spans[i].first <= p && p < w->spans[i].end;
-            if (is_inside && (out[i].at == UINT32_MAX || live > out[i].live)) {
-                out[i] = (peak){live, p};
-            }
+        uint32_t live = ((uint32_t)*now + w->through[b] + 3) / 4;
+        live += (l->what[s] & PG_LIVE_SPLIT) != 0 ? PG_LIVE_SLOW_PATH : 0;
+        if (out.at == UINT32_MAX || live > out.live) {
+            out = (peak){live, p, s, mode};
         }
     }
+    return out;
 }
 
 static void find_held(const walk *w, pg_live_peak *out)
@@ -331,66 +326,68 @@ static bool walk_begin(walk *w, pg_live *l)
     return pg_arena_status(l->arena) == PG_OK;
 }
 
-/* Walks once more, with the peaks known, and keeps what lives there where `is_wanted`. */
-static pg_status collect(walk *w, const peak *peaks, const bool *is_wanted, pg_live_peak *out)
-{
-    pg_arena *scratch = w->l->arena;
-    w->peaks = PG_NEWS(scratch, uint32_t, w->n_spans + 1);
-    w->values = PG_NEWS(scratch, pg_live_values, w->n_spans + 1);
-    PG_TRY(pg_arena_status(scratch));
-    for (uint32_t i = 0; i < w->n_spans; i++) {
-        w->peaks[i] = is_wanted[i] ? peaks[i].at : UINT32_MAX;
-    }
-    memset(w->in, 0, w->l->blocks.n * sizeof *w->in);
-    memset(w->out, 0, w->l->blocks.n * sizeof *w->out);
-    memset(w->def_in, 0, w->l->blocks.n * sizeof *w->def_in);
-    memset(w->has_group, 0, w->l->blocks.n * sizeof *w->has_group);
-    if (!walk_all(w)) {
-        return PG_E_NOMEM;
-    }
-    for (uint32_t i = 0; i < w->n_spans; i++) {
-        if (is_wanted[i]) {
-            out[i].values = w->values[i].at;
-            out[i].n_values = w->values[i].n;
-        }
-    }
-    return PG_OK;
-}
-
 typedef struct job {
     const pg_live_span *spans;
     uint32_t n_spans;
     bool wants_values;
     pg_arena *arena;
     pg_live_peak *out;
-    uint32_t *early; /* by span */
+    peak *best;      /* by block: in the order that keeps least alive */
+    uint32_t *early; /* by block: with loads first */
+    peak *worst;     /* by span: of its blocks */
 } job;
+
+static pg_status run_order(pg_live *l, const job *j, pg_live_mode mode, walk *w)
+{
+    *w = (walk){.spans = j->spans, .n_spans = j->n_spans, .out_arena = j->arena};
+    PG_TRY(pg_live_costs(l, mode));
+    PG_TRY(pg_live_order(l, mode, NULL));
+    PG_TRY(pg_live_reorder(l));
+    return walk_begin(w, l) && walk_all(w) ? PG_OK : PG_E_NOMEM;
+}
+
+/* Walks once more, with the peaks known, and keeps what lives at those that this order has. */
+static pg_status collect(pg_live *l, const job *j, pg_live_mode mode)
+{
+    walk w;
+    PG_TRY(run_order(l, j, mode, &w));
+    w.peaks = PG_NEWS(l->arena, uint32_t, w.n_spans + 1);
+    w.values = PG_NEWS(l->arena, pg_live_values, w.n_spans + 1);
+    PG_TRY(pg_arena_status(l->arena));
+    for (uint32_t i = 0; i < w.n_spans; i++) {
+        w.peaks[i] = j->worst[i].mode == mode ? j->worst[i].at : UINT32_MAX;
+    }
+    memset(w.in, 0, l->blocks.n * sizeof *w.in);
+    memset(w.out, 0, l->blocks.n * sizeof *w.out);
+    memset(w.def_in, 0, l->blocks.n * sizeof *w.def_in);
+    memset(w.has_group, 0, l->blocks.n * sizeof *w.has_group);
+    if (!walk_all(&w)) {
+        return PG_E_NOMEM;
+    }
+    for (uint32_t i = 0; i < w.n_spans; i++) {
+        if (j->worst[i].mode == mode) {
+            j->out[i].values = w.values[i].at;
+            j->out[i].n_values = w.values[i].n;
+        }
+    }
+    return PG_OK;
+}
 
 static pg_status run_mode(pg_live *l, const job *j, pg_live_mode mode)
 {
-    walk w = {.spans = j->spans, .n_spans = j->n_spans, .out_arena = j->arena};
-    peak *peaks = PG_NEWS(l->arena, peak, j->n_spans + 1);
-    bool *is_less = PG_NEWS(l->arena, bool, j->n_spans + 1);
-    PG_TRY(pg_live_costs(l, mode));
-    PG_TRY(pg_live_order(l, mode));
-    if (!walk_begin(&w, l) || !walk_all(&w)) {
-        return PG_E_NOMEM;
-    }
-    find_peaks(&w, peaks);
+    walk w;
+    int64_t now = 0;
+    PG_TRY(run_order(l, j, mode, &w));
     find_held(&w, j->out);
-    for (uint32_t i = 0; i < j->n_spans; i++) {
-        pg_live_peak *o = &j->out[i];
+    for (uint32_t b = 0; b < l->blocks.n; b++) {
+        const peak p = peak_of_block(&w, b, mode, &now);
         if (mode == PG_LIVE_EARLY) {
-            j->early[i] = peaks[i].live;
-        } else if (peaks[i].at != UINT32_MAX &&
-                   (o->stmt == UINT32_MAX || peaks[i].live < o->least)) {
-            is_less[i] = true;
-            o->least = peaks[i].live;
-            o->stmt = l->order[peaks[i].at];
+            j->early[b] = p.live;
+        } else if (j->best[b].at == UINT32_MAX || p.live < j->best[b].live) {
+            j->best[b] = p;
         }
     }
-    return j->wants_values && mode != PG_LIVE_EARLY ? collect(&w, peaks, is_less, j->out)
-                                                    : pg_arena_status(l->arena);
+    return pg_arena_status(l->arena);
 }
 
 /* The register counts at which one more warp fits onto a quarter of a multiprocessor. ptxas goes no
@@ -416,34 +413,77 @@ static uint32_t estimate(uint32_t least, uint32_t early)
     return (108 * least + 24 * (high - least) + 50) / 100;
 }
 
-static bool is_enough(const job *j)
+/* Each block has its own order: the peak of a span is the highest of its blocks' lowest. */
+static void find_worst(const pg_live *l, const job *j)
 {
     for (uint32_t i = 0; i < j->n_spans; i++) {
-        if (j->spans[i].enough == 0 || j->out[i].least > j->spans[i].enough) {
-            return false;
+        const pg_live_span *span = &j->spans[i];
+        peak *worst = &j->worst[i];
+        uint32_t early = 0;
+        *worst = (peak){.at = UINT32_MAX, .stmt = UINT32_MAX};
+        uint32_t b = span->first < l->f->body.n ? l->block_of[span->first] : l->blocks.n;
+        for (; b < l->blocks.n && l->blocks.at[b].first < span->end; b++) {
+            early = j->early[b] > early ? j->early[b] : early;
+            if (worst->at == UINT32_MAX ||
+                (j->best[b].at != UINT32_MAX && j->best[b].live > worst->live)) {
+                *worst = j->best[b];
+            }
         }
+        j->out[i].least = worst->live;
+        j->out[i].stmt = worst->stmt;
+        j->out[i].estimate = estimate(worst->live, early);
     }
-    return !j->wants_values;
 }
 
-static pg_status run(pg_live *l, const job *j)
+static bool asks_for_more(const job *j)
 {
-    static const pg_live_mode modes[] = {PG_LIVE_LATE, PG_LIVE_TEXT, PG_LIVE_EARLY};
-    PG_TRY(pg_live_flow(l));
-    PG_TRY(pg_live_refs(l));
-    PG_TRY(pg_live_classify(l));
-    PG_TRY(pg_live_uniform(l));
-    for (size_t m = 0; m < PG_COUNT_OF(modes) && (m == 0 || !is_enough(j)); m++) {
+    bool does = j->wants_values;
+    for (uint32_t i = 0; i < j->n_spans; i++) {
+        does = does || j->spans[i].enough == 0;
+    }
+    return does;
+}
+
+/* Scratch of one order is gone before the next. */
+static pg_status run_modes(pg_live *l, const job *j,
+                           pg_status (*one)(pg_live *, const job *, pg_live_mode))
+{
+    for (uint32_t m = 0; m < PG_LIVE_MODE_COUNT; m++) {
         pg_arena_mark mark = pg_arena_mark_get(l->arena);
-        pg_status status = run_mode(l, j, modes[m]);
+        pg_status status = one(l, j, (pg_live_mode)m);
         pg_arena_release(l->arena, mark);
         PG_TRY(status);
     }
-    for (uint32_t i = 0; i < j->n_spans; i++) {
-        j->out[i].estimate =
-            is_enough(j) ? j->out[i].least : estimate(j->out[i].least, j->early[i]);
-    }
     return PG_OK;
+}
+
+static pg_status run(pg_live *l, job *j)
+{
+    PG_TRY(pg_live_classify(l));
+    PG_TRY(pg_live_flow(l, j->spans, j->n_spans));
+    PG_TRY(pg_live_refs(l));
+    if (!asks_for_more(j)) {
+        bool is_enough = false;
+        PG_TRY(pg_live_bound(l, j->spans, j->n_spans, j->out, &is_enough));
+        if (is_enough) {
+            return PG_OK;
+        }
+    }
+    for (uint32_t i = 0; i < j->n_spans; i++) {
+        j->out[i] = (pg_live_peak){.stmt = UINT32_MAX};
+    }
+    j->best = PG_NEWS(l->arena, peak, l->blocks.n + 1);
+    j->early = PG_NEWS(l->arena, uint32_t, l->blocks.n + 1);
+    j->worst = PG_NEWS(l->arena, peak, j->n_spans + 1);
+    PG_TRY(pg_arena_status(l->arena));
+    for (uint32_t b = 0; b < l->blocks.n; b++) {
+        j->best[b].at = UINT32_MAX;
+    }
+    PG_TRY(pg_live_index_text(l));
+    PG_TRY(pg_live_uniform(l));
+    PG_TRY(run_modes(l, j, run_mode));
+    find_worst(l, j);
+    return j->wants_values ? run_modes(l, j, collect) : PG_OK;
 }
 
 pg_status pg_live_peaks(const pg_ptx_func *f, const pg_live_span *spans, uint32_t n_spans,
@@ -452,11 +492,12 @@ pg_status pg_live_peaks(const pg_ptx_func *f, const pg_live_span *spans, uint32_
     pg_arena scratch;
     pg_arena_init(&scratch, arena->alloc);
     pg_live l = {.f = f, .arena = &scratch};
-    job j = {spans, n_spans, wants_values, arena, out, PG_NEWS(&scratch, uint32_t, n_spans + 1)};
-    for (uint32_t i = 0; i < n_spans; i++) {
-        out[i] = (pg_live_peak){.stmt = UINT32_MAX};
-    }
-    pg_status status = j.early == NULL ? PG_E_NOMEM : run(&l, &j);
+    job j = {.spans = spans,
+             .n_spans = n_spans,
+             .wants_values = wants_values,
+             .arena = arena,
+             .out = out};
+    pg_status status = run(&l, &j);
     pg_arena_fini(&scratch);
     return status == PG_OK ? pg_arena_status(arena) : status;
 }

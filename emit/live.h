@@ -12,8 +12,9 @@ enum { PG_LIVE_THREAD_MAX = 255 }; /* registers that an instruction can name */
 /* Statements [first, end) of a body. */
 typedef struct pg_live_span {
     uint32_t first, end;
-    uint32_t enough; /* not 0: as long as `least` is at most so much in every span, it is not
-                        searched for further, and `estimate` is only `least` */
+    uint32_t enough; /* not 0, and no values are wanted: if at most so much is live in every span by
+                        a bound that is quickly found, `least` and `estimate` are that bound, and
+                        `held` is 0 */
 } pg_live_span;
 
 typedef struct pg_live_value {

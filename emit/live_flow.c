@@ -20,48 +20,35 @@ typedef struct flow {
     bool has_labels;
 } flow;
 
-static bool is_opcode(const pg_ptx_stmt *s, const char *word)
+static bool leaves(uint16_t what)
 {
-    if (s->text.len == 0 || s->text.ptr[0] != word[0]) {
-        return false;
-    }
-    size_t n = strlen(word);
-    return s->text.len >= n && memcmp(s->text.ptr, word, n) == 0 &&
-           (s->text.len == n || s->text.ptr[n] == '.');
+    return (what & (PG_LIVE_JUMP | PG_LIVE_STOP)) != 0;
 }
 
-/* Where control may leave the straight line: is_end says that it must. */
-static bool leaves(const pg_ptx_stmt *s, bool *is_end)
-{
-    *is_end = false;
-    if (s->kind != PG_PTX_S_INST) {
-        return false;
-    }
-    bool is_jump = is_opcode(s, "bra") || is_opcode(s, "brx");
-    bool is_stop = is_opcode(s, "ret") || is_opcode(s, "exit") || is_opcode(s, "trap");
-    *is_end = (is_jump || is_stop) && s->guard.kind == PG_PTX_O_NONE;
-    return is_jump || is_stop;
-}
-
-static bool make_blocks(pg_live *l)
+static bool make_blocks(pg_live *l, const pg_live_span *spans, uint32_t n_spans)
 {
     const pg_ptx_func *f = l->f;
     l->block_of = PG_NEWS(l->arena, uint32_t, f->body.n + 1);
-    if (l->block_of == NULL) {
+    bool *is_cut = PG_NEWS(l->arena, bool, f->body.n + 1);
+    if (l->block_of == NULL || is_cut == NULL) {
         return false;
+    }
+    for (uint32_t i = 0; i < n_spans; i++) {
+        is_cut[spans[i].first < f->body.n ? spans[i].first : f->body.n] = true;
+        is_cut[spans[i].end < f->body.n ? spans[i].end : f->body.n] = true;
     }
     bool begins = true;
     for (uint32_t i = 0; i < f->body.n; i++) {
         const pg_ptx_stmt *s = &f->body.at[i];
-        bool is_end = false;
-        if (begins || (s->kind == PG_PTX_S_LABEL && l->blocks.at[l->blocks.n - 1].first != i)) {
+        if (begins || is_cut[i] ||
+            (s->kind == PG_PTX_S_LABEL && l->blocks.at[l->blocks.n - 1].first != i)) {
             if (!pg_vec_push(l->arena, &l->blocks, ((pg_live_block){.first = i}))) {
                 return false;
             }
         }
         l->block_of[i] = l->blocks.n - 1;
         l->blocks.at[l->blocks.n - 1].end = i + 1;
-        begins = leaves(s, &is_end);
+        begins = leaves(l->what[i]);
     }
     return true;
 }
@@ -131,17 +118,17 @@ static bool find_edges(flow *fl)
 {
     const pg_ptx_func *f = fl->l->f;
     for (uint32_t b = 0; b < fl->l->blocks.n; b++) {
-        const pg_ptx_stmt *last = &f->body.at[fl->l->blocks.at[b].end - 1];
-        bool is_end = false;
-        if (leaves(last, &is_end)) {
-            for (uint32_t i = 0; i < last->n_ops; i++) {
-                const pg_ptx_opnd *o = &f->pool.at[last->ops + i];
-                bool is_good = o->kind != PG_PTX_O_LABEL ||
-                               (is_opcode(last, "brx") ? add_table_edges(fl, b, o->id)
-                                                       : add_label_edge(fl, b, o->id));
-                if (!is_good) {
-                    return false;
-                }
+        const uint32_t at = fl->l->blocks.at[b].end - 1;
+        const pg_ptx_stmt *last = &f->body.at[at];
+        const uint16_t what = fl->l->what[at];
+        const bool is_end = leaves(what) && last->guard.kind == PG_PTX_O_NONE;
+        for (uint32_t i = 0; i < last->n_ops && leaves(what); i++) {
+            const pg_ptx_opnd *o = &f->pool.at[last->ops + i];
+            bool is_good = o->kind != PG_PTX_O_LABEL ||
+                           ((what & PG_LIVE_TABLE) != 0 ? add_table_edges(fl, b, o->id)
+                                                        : add_label_edge(fl, b, o->id));
+            if (!is_good) {
+                return false;
             }
         }
         if (!is_end && b + 1 < fl->l->blocks.n && !add_edge(fl, b, b + 1)) {
@@ -240,10 +227,11 @@ static bool find_loops(pg_live *l)
     return true;
 }
 
-pg_status pg_live_flow(pg_live *l)
+pg_status pg_live_flow(pg_live *l, const pg_live_span *spans, uint32_t n_spans)
 {
     flow fl = {.l = l};
-    if (!make_blocks(l) || !find_edges(&fl) || !reach(&fl) || !turn_edges(&fl) || !find_loops(l)) {
+    if (!make_blocks(l, spans, n_spans) || !find_edges(&fl) || !reach(&fl) || !turn_edges(&fl) ||
+        !find_loops(l)) {
         return PG_E_NOMEM;
     }
     return PG_OK;

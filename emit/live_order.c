@@ -5,6 +5,7 @@
  *   EARLY  loads come first, each behind what its address needs,
  *   LATE   nothing comes first,
  *   TEXT   arithmetic comes as written,
+ *   GIVEN  everything does,
  * and all else comes where it is first needed: by a store, a branch, a value that the block hands
  * on, or by what came before.
  *
@@ -25,7 +26,7 @@ typedef struct order {
     pg_vec_u32 stack, edge;
 } order;
 
-static bool is_a(const order *o, uint32_t s, uint8_t what)
+static bool is_a(const order *o, uint32_t s, uint16_t what)
 {
     return (o->l->what[s] & what) != 0;
 }
@@ -127,10 +128,9 @@ static bool lives_on(const order *o, uint32_t s, uint32_t block)
         if ((x->refs[k].how & PG_LIVE_WRITE) == 0 || o->last_write[reg] != s + 1) {
             continue;
         }
-        const pg_live_ref *first = &x->refs[x->by_reg[x->reg_at[reg]]];
-        const pg_live_ref *last = &x->refs[x->by_reg[x->reg_at[reg + 1] - 1]];
-        if (l->block_of[first->at] != block || l->block_of[last->at] != block ||
-            (first->how & PG_LIVE_READ) != 0) {
+        const pg_live_range *range = &l->ranges[reg];
+        if (l->block_of[range->first] != block || l->block_of[range->end - 1] != block ||
+            (range->how & PG_LIVE_READ) != 0) {
             return true;
         }
     }
@@ -191,7 +191,7 @@ static bool order_block(order *o, uint32_t block)
     return true;
 }
 
-pg_status pg_live_order(pg_live *l, pg_live_mode mode)
+pg_status pg_live_order(pg_live *l, pg_live_mode mode, const bool *is_wanted)
 {
     const pg_ptx_func *f = l->f;
     order o = {.l = l, .mode = mode};
@@ -202,10 +202,13 @@ pg_status pg_live_order(pg_live *l, pg_live_mode mode)
     o.next_reader = PG_NEWS(l->arena, uint32_t, l->text.n + 1);
     o.is_done = PG_NEWS(l->arena, bool, f->body.n + 1);
     PG_TRY(pg_arena_status(l->arena));
-    for (uint32_t b = 0; b < l->blocks.n; b++) {
-        if (!order_block(&o, b)) {
+    for (uint32_t s = 0; s < f->body.n; s++) {
+        l->order[s] = s;
+    }
+    for (uint32_t b = 0; b < l->blocks.n && mode != PG_LIVE_GIVEN; b++) {
+        if ((is_wanted == NULL || is_wanted[b]) && !order_block(&o, b)) {
             return PG_E_NOMEM;
         }
     }
-    return pg_live_reorder(l);
+    return PG_OK;
 }

@@ -13,7 +13,7 @@ typedef struct refs {
     bool is_failed;
 } refs;
 
-static void add_ref(refs *r, uint32_t reg, uint8_t how)
+static inline void add_ref(refs *r, uint32_t reg, uint8_t how)
 {
     pg_live_ref one = {r->stmt, reg, how};
     if (reg < r->l->f->regs.n && !pg_vec_push(r->l->arena, &r->all, one)) {
@@ -21,14 +21,22 @@ static void add_ref(refs *r, uint32_t reg, uint8_t how)
     }
 }
 
+static void add_parts(refs *r, const pg_ptx_opnd *o, uint8_t how, uint32_t depth);
+
 /* NOLINTNEXTLINE(misc-no-recursion): PG_PTX_MAX_NEST */
-static void add_operand(refs *r, const pg_ptx_opnd *o, uint8_t how, uint32_t depth)
+static inline void add_operand(refs *r, const pg_ptx_opnd *o, uint8_t how, uint32_t depth)
 {
-    const pg_ptx_func *f = r->l->f;
     if (o->kind == PG_PTX_O_REG) {
         add_ref(r, o->id, how);
-        return;
+    } else if (o->kind >= PG_PTX_O_ADDR) {
+        add_parts(r, o, how, depth);
     }
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion): PG_PTX_MAX_NEST */
+static void add_parts(refs *r, const pg_ptx_opnd *o, uint8_t how, uint32_t depth)
+{
+    const pg_ptx_func *f = r->l->f;
     bool is_address = o->kind == PG_PTX_O_ADDR || o->kind == PG_PTX_O_TADDR;
     bool has_parts = is_address || o->kind == PG_PTX_O_VEC || o->kind == PG_PTX_O_LIST ||
                      o->kind == PG_PTX_O_PAIR;
@@ -38,7 +46,7 @@ static void add_operand(refs *r, const pg_ptx_opnd *o, uint8_t how, uint32_t dep
     }
 }
 
-static uint8_t first_role(const pg_ptx_stmt *s)
+static uint8_t first_role(const pg_ptx_stmt *s, uint16_t what)
 {
     char role = pg_isa_rows[s->row].operands[0];
     bool is_written = s->row == PG_ISA_NONE || role == 'd' || role == '?';
@@ -49,7 +57,7 @@ static uint8_t first_role(const pg_ptx_stmt *s)
     if (s->guard.kind == PG_PTX_O_REG) {
         how |= PG_LIVE_PARTLY;
     }
-    if (pg_str_starts(s->text, PG_STR("wgmma.mma_async"))) {
+    if ((what & PG_LIVE_ADDS) != 0) {
         how |= PG_LIVE_READ;
     }
     return how;
@@ -99,7 +107,9 @@ pg_status pg_live_refs(pg_live *l)
     const pg_ptx_func *f = l->f;
     refs r = {.l = l};
     l->text.stmt_at = PG_NEWS(l->arena, uint32_t, f->body.n + 1);
-    PG_TRY(pg_arena_status(l->arena));
+    if (l->text.stmt_at == NULL || !pg_vec_reserve(l->arena, &r.all, f->pool.n)) {
+        return PG_E_NOMEM;
+    }
     for (uint32_t i = 0; i < f->body.n && !r.is_failed; i++) {
         const pg_ptx_stmt *s = &f->body.at[i];
         l->text.stmt_at[i] = r.all.n;
@@ -112,11 +122,43 @@ pg_status pg_live_refs(pg_live *l)
             add_operand(&r, &f->pool.at[s->ops + k], PG_LIVE_READ, 0);
         }
         if (s->n_ops != 0) {
-            add_operand(&r, &f->pool.at[s->ops], first_role(s), 0);
+            add_operand(&r, &f->pool.at[s->ops], first_role(s, l->what[i]), 0);
         }
     }
     l->text.stmt_at[f->body.n] = r.all.n;
     l->text.refs = r.all.at;
     l->text.n = r.all.n;
-    return r.is_failed ? PG_E_NOMEM : index_by_register(l, &l->text);
+    l->ranges = PG_NEWS(l->arena, pg_live_range, f->regs.n + 1);
+    if (r.is_failed || l->ranges == NULL) {
+        return PG_E_NOMEM;
+    }
+    pg_live_find_ranges(l, NULL, l->ranges);
+    return PG_OK;
+}
+
+/* out[register] is zero; with an order, places in it take the place of statements. */
+void pg_live_find_ranges(const pg_live *l, const uint32_t *order, pg_live_range *out)
+{
+    const pg_live_index *x = &l->text;
+    for (uint32_t p = 0; p < l->f->body.n; p++) {
+        const uint32_t s = order == NULL ? p : order[p];
+        for (uint32_t k = x->stmt_at[s]; k < x->stmt_at[s + 1]; k++) {
+            const pg_live_ref *r = &x->refs[k];
+            pg_live_range *to = &out[r->reg];
+            const bool is_first = to->end == 0;
+            if (is_first) {
+                to->first = p;
+                to->how = r->how;
+            }
+            to->end = p + 1;
+            to->is_wide = to->is_wide || l->block_of[to->first] != l->block_of[p];
+            to->is_made = to->is_made || ((r->how & PG_LIVE_WRITE) != 0 &&
+                                          (!is_first || (l->what[s] & PG_LIVE_FREE) == 0));
+        }
+    }
+}
+
+pg_status pg_live_index_text(pg_live *l)
+{
+    return index_by_register(l, &l->text);
 }

@@ -106,7 +106,7 @@ static pg_status measure_kernel(const pg_kernel *k, const pg_ptx_func *f, bool w
         if (i >= n) {
             spans[i] = (pg_live_span){f->parts.at[i - n].first, f->parts.at[i - n].end, 0};
         }
-        spans[i].enough = is_coarse ? much(limit_in(part, share)) : 0;
+        spans[i].enough = is_coarse ? limit_in(part, share) - BESIDES : 0;
     }
     PG_TRY(pg_live_peaks(f, spans, n + n_parts, wants_values, arena, peaks));
     pg_reg_region kernel = {.kernel = k,
