@@ -1,12 +1,14 @@
 /* registers.c: the registers that the emitted kernels need: measured, reported, refused.
  *
- * I1  Only what no order of instructions can avoid is an error: floats that one loop carries. The
- *     rest is an estimate (docs/registers.md) and at most a warning. */
+ * I1  An error is what cannot fit: floats that one loop carries, which no order of instructions
+ *     avoids, and what is so far over the limit that every kernel like it spilled. What lies
+ *     between that and the limit is an estimate (docs/registers.md) and at most a warning. */
 #include "registers.h"
 
 enum {
     MOST_TILES = 4, /* named in a message */
-    BESIDES = 1     /* ptxas keeps one for the stack's address */
+    BESIDES = 1,    /* ptxas keeps one for the stack's address */
+    FAR = 64        /* registers over the limit that no order of ptxas has saved yet */
 };
 
 typedef struct tile { /* the registers that one operation of the IR made */
@@ -76,6 +78,13 @@ static void take_worse(pg_live_peak *into, const pg_live_peak *p)
 static uint32_t much(uint32_t limit)
 {
     return limit + limit / 10;
+}
+
+/* And from here on an error that it cannot be. */
+static uint32_t far_more(uint32_t limit)
+{
+    const uint32_t more = limit / 4 * 3;
+    return limit + (more > FAR ? more : FAR);
 }
 
 /* The register round (registers_round.c) may want to know how many each partition needs. */
@@ -279,6 +288,9 @@ static pg_status report_one(const pg_reg_region *g, const pg_sink *sink, ptxgen_
     if (status == PG_OK && is_over(g)) {
         status = pg_diag_add(&r->diags, PG_D_REGS_HELD, region_loc(g), PG_STR_ARG(g->name),
                              g->peak.held, g->limit, PG_STR_ARG(pg_strbuf_str(&named)));
+    } else if (status == PG_OK && g->peak.least > far_more(g->limit)) {
+        status = pg_diag_add(&r->diags, PG_D_REGS_OVER, region_loc(g), g->peak.least,
+                             PG_STR_ARG(g->name), g->limit, PG_STR_ARG(pg_strbuf_str(&named)));
     } else if (status == PG_OK && is_much(g)) {
         status = pg_diag_add(&r->diags, PG_D_REGS_MANY, region_loc(g), g->peak.least,
                              PG_STR_ARG(g->name), g->limit, PG_STR_ARG(pg_strbuf_str(&named)));

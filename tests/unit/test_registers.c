@@ -100,6 +100,59 @@ Test(registers, a_tile_that_cannot_fit_is_named)
     ptxgen_ctx_destroy(ctx);
 }
 
+/* Two tiles of rows x 128 floats that change places: all of both is loaded before the first store.
+ */
+static void swap_of(char *out, size_t size, int rows, int warps)
+{
+    (void)snprintf(out, size,
+                   "ptir 1\nmodule sm_80\n"
+                   "kernel @k(%%x: ptr<f32> [inout, shape=(%%n)], "
+                   "%%y: ptr<f32> [inout, shape=(%%n)], "
+                   "%%n: i32) [warps=%d] {\n  launch {\n    grid 1\n  }\n"
+                   "  %%i = iota [dim=0] : tile<%dxi32>\n"
+                   "  %%p = addptr %%x, %%i : tile<%dxptr<f32>>\n"
+                   "  %%q = addptr %%y, %%i : tile<%dxptr<f32>>\n"
+                   "  %%v = load %%p : tile<%dxf32>\n"
+                   "  %%w = load %%q : tile<%dxf32>\n"
+                   "  store %%p, %%w\n  store %%q, %%v\n  return\n}\n",
+                   warps, rows * 128, rows * 128, rows * 128, rows * 128, rows * 128);
+}
+
+/* Nothing is carried by a loop, but far more is live at once than there is. */
+Test(registers, far_too_much_is_refused)
+{
+    static const struct {
+        int rows, warps;
+        uint32_t number; /* 0: compiles without a word */
+    } cases[] = {
+        {16, 1, 0}, {32, 4, 0}, {64, 1, 3032}, {128, 2, 3032},
+        {64, 4, 0}, {64, 8, 0}, {128, 4, 0},   {256, 16, 0},
+    };
+    ptxgen_ctx *ctx = NULL;
+    char text[2048];
+    cr_assert_eq(ptxgen_ctx_create(NULL, &ctx), PTXGEN_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        swap_of(text, sizeof text, cases[i].rows, cases[i].warps);
+        ptxgen_result *r =
+            compile(ctx, text, cases[i].number == 3032 ? PTXGEN_E_RESOURCE : PTXGEN_OK);
+        for (uint32_t number = 3030; number <= 3032; number++) {
+            cr_assert_eq(has_number(r, number), number == cases[i].number,
+                         "PG%u of %d rows, %d warps: %s", number, cases[i].rows, cases[i].warps,
+                         explained);
+        }
+        if (cases[i].number == 3032) {
+            const ptxgen_diag d = ptxgen_result_diag(r, 0);
+            char tile[64];
+            (void)snprintf(tile, sizeof tile, "%dxf32", cases[i].rows * 128);
+            cr_assert_not_null(strstr(d.message.ptr, tile), "%s", d.message.ptr);
+            cr_assert_not_null(strstr(d.help.ptr, "smaller tile"));
+            cr_assert_eq(ptxgen_result_ptx(r).len, 0);
+        }
+        ptxgen_result_destroy(r);
+    }
+    ptxgen_ctx_destroy(ctx);
+}
+
 /* Text of a file, with what stands between `from` and `to` removed each time. */
 static char *read_without(const char *name, const char *from)
 {
