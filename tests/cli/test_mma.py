@@ -43,8 +43,8 @@ def encodings(bits, transa, transb):
     return linear(*acc), linear(*a), linear(*b)
 
 
-def kernel(op, elem, out, bits, transa, transb, smem):
-    rows = {"a": (K, M) if transa else (M, K), "b": (N, K) if transb else (K, N), "c": (M, N)}
+def kernel(op, elem, out, bits, transa, transb, smem, depth=K):
+    rows = {"a": (depth, M) if transa else (M, depth), "b": (N, depth) if transb else (depth, N), "c": (M, N)}
     attrs = [w for w, is_on in (("transa", transa), ("transb", transb)) if is_on]
     attrs = f" [{', '.join(attrs)}]" if attrs else ""
     acc, a, b = encodings(bits, transa, transb)
@@ -84,8 +84,9 @@ def kernel(op, elem, out, bits, transa, transb, smem):
 
 
 def by_fma(transa, transb):
-    """f32 has no fragments: layouts without an author's encoding."""
-    text = kernel("mma", "f32", "f32", 32, transa, transb, "pad").split("\n")
+    """f32 has no fragments: layouts without an author's encoding. A thread holds whole rows of a for both
+    products: 64 deep they are 512 registers, which are refused."""
+    text = kernel("mma", "f32", "f32", 32, transa, transb, "pad", depth=16).split("\n")
     text = [line for line in text if not line.startswith(("enc #acc", "enc #ea", "enc #eb"))]
     text = "\n".join(text).replace(", #acc>", ">").replace(", #ea>", ">").replace(", #eb>", ">")
     return text
