@@ -115,7 +115,8 @@ typedef enum pg_memo {
     PG_MEMO_PLAIN,
     PG_MEMO_CONVERT,
     PG_MEMO_MOVE,
-    PG_MEMO_CONFLICTS
+    PG_MEMO_CONFLICTS,
+    PG_MEMO_ACCESS
 } pg_memo;
 typedef struct pg_memo_key {
     uint32_t what; /* pg_memo */

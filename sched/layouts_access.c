@@ -370,15 +370,47 @@ static uint32_t cost_of(const access *a, const pg_layout *l, bool is_load)
     return n_inst * (1 + lines.n) + n_sectors / 2 + far_places(l, s) * FAR_COST;
 }
 
+typedef struct known_cost {
+    access of;
+    uint32_t cost;
+} known_cost;
+
+static bool is_same_access(const access *a, const access *b)
+{
+    bool is_same = a->dim == b->dim && a->bytes == b->bytes && a->vec_log2 == b->vec_log2;
+    for (uint32_t d = 0; d < PG_MAX_RANK && is_same; d++) {
+        is_same = a->s.at[d] == b->s.at[d];
+    }
+    return is_same;
+}
+
 static bool access_cost(pg_layouts *l, const pg_inst *i, const access *a, pg_enc e, uint32_t *out)
 {
     pg_layout layout;
-    const pg_val moved = i->op == PG_OP_LOAD ? i->out[0] : i->in[1];
-    const pg_type type = pg_type_with_enc(l->types, pg_val_type(l->k, moved), e);
-    if (e.id == 0 || pg_layout_of_tile(l->types, type, pg_inst_warps(i), &layout) != PG_LAYOUT_OK) {
+    const bool is_load = i->op == PG_OP_LOAD;
+    const uint32_t n_warps = pg_inst_warps(i);
+    const pg_type type =
+        pg_type_with_enc(l->types, pg_val_type(l->k, is_load ? i->out[0] : i->in[1]), e);
+    if (e.id == 0 || pg_layout_of_tile(l->types, type, n_warps, &layout) != PG_LAYOUT_OK) {
         return false;
     }
-    *out = cost_of(a, &layout, i->op == PG_OP_LOAD);
+    uint64_t hash = a->dim;
+    for (uint32_t d = 0; d < PG_MAX_RANK; d++) {
+        hash = pg_hash_mix(hash, (uint64_t)a->s.at[d]);
+    }
+    const pg_memo_key key = {
+        PG_MEMO_ACCESS,
+        {type.id, n_warps << 1 | is_load, a->bytes << 8 | a->vec_log2, (uint32_t)hash}};
+    const known_cost *known = pg_memo_get(l->types, &key);
+    if (known != NULL && is_same_access(&known->of, a)) {
+        *out = known->cost;
+        return true;
+    }
+    *out = cost_of(a, &layout, is_load);
+    if (known == NULL) {
+        const known_cost made = {*a, *out};
+        pg_memo_put(l->types, &key, &made, sizeof made);
+    }
     return true;
 }
 
