@@ -58,33 +58,14 @@ static ptxgen_value spread(const transpose *t, ptxgen_value thin, ptxgen_elem e)
     return op1(t, "broadcast", thin, tile_of(t, e, t->tile[1], t->tile[0]));
 }
 
-/* Which elements along d exist. Extents are multiples of `div`: the question is asked once for so
- * many neighbours, so that they can be moved together. */
+/* Which elements along d exist. */
 static ptxgen_value exists(const transpose *t, uint32_t d, ptxgen_value left)
 {
-    const int32_t n = t->tile[1 - d] / t->div;
-    const int32_t groups[2] = {d == 0 ? n : 1, d == 0 ? 1 : n};
-    ptxgen_type index = tile_of(t, PTXGEN_I32, groups[0], groups[1]);
-    ptxgen_value number = ptxgen_build_iota(t->b, index, d);
-    ptxgen_value limit = op2(t, "icdiv", left, i64(t, t->div));
-    limit = ptxgen_build_cast(t->b, op2(t, "imin", limit, i64(t, n)), PTXGEN_I32);
-    ptxgen_value is_in =
-        ptxgen_build_compare(t->b, "icmp", "lt", number, ptxgen_build_splat(t->b, limit, index));
-    if (t->div > 1) {
-        const int32_t thin[3] = {n, 1, 1}, full[3] = {n, t->div, 1};
-        const int32_t thin_rows[3] = {1, n, 1}, full_rows[3] = {1, n, t->div};
-        ptxgen_encoding no_enc = {0};
-        ptxgen_type type = ptxgen_type_tile(t->m, PTXGEN_I1, 3, d == 0 ? thin : thin_rows, no_enc);
-        ptxgen_value x = none;
-        ptxgen_build_op(t->b, "expand", 1, &is_in, 1, &type, &x);
-        ptxgen_op_attr(t->b, "dim", d == 0 ? 1 : 2);
-        x = op1(t, "broadcast", x,
-                ptxgen_type_tile(t->m, PTXGEN_I1, 3, d == 0 ? full : full_rows, no_enc));
-        is_in = op1(t, "reshape", x,
-                    d == 0 ? tile_of(t, PTXGEN_I1, t->tile[1], 1)
-                           : tile_of(t, PTXGEN_I1, 1, t->tile[0]));
-    }
-    return spread(t, is_in, PTXGEN_I1);
+    ptxgen_value index = index_along(t, d);
+    ptxgen_value limit = op2(t, "imin", left, i64(t, t->tile[1 - d]));
+    limit = ptxgen_build_cast(t->b, limit, PTXGEN_I32);
+    limit = ptxgen_build_splat(t->b, limit, ptxgen_value_type(t->b, index));
+    return spread(t, ptxgen_build_compare(t->b, "icmp", "lt", index, limit), PTXGEN_I1);
 }
 
 /* Pointers to row r, column c of an array with rows of `stride`: r counts along dimension d. */
@@ -138,11 +119,13 @@ static ptxgen_status build(ptxgen_module *m, const kernel_settings *s)
     ptxgen_value programs = tiles(&t, 0);
     programs = op2(&t, "imul", programs, tiles(&t, 1));
     ptxgen_launch_end(t.b, ptxgen_build_cast(t.b, programs, PTXGEN_I32), none, none);
-    ptxgen_value pid = ptxgen_build_cast(t.b, ptxgen_build_program_id(t.b, 0), PTXGEN_I64);
-    ptxgen_value across = tiles(&t, 1), left[2];
-    t.first[0] = op2(&t, "idiv", pid, across);
-    t.first[1] = op2(&t, "irem", pid, across);
+    ptxgen_value pid = ptxgen_build_program_id(t.b, 0), left[2];
+    /* as many as programs at most, so 32 bits */
+    ptxgen_value across = ptxgen_build_cast(t.b, tiles(&t, 1), PTXGEN_I32);
+    t.first[0] = op2(&t, "udiv", pid, across);
+    t.first[1] = op2(&t, "isub", pid, op2(&t, "imul", t.first[0], across));
     for (int d = 0; d < 2; d++) {
+        t.first[d] = ptxgen_build_cast(t.b, t.first[d], PTXGEN_I64);
         t.first[d] = op2(&t, "imul", t.first[d], i64(&t, t.tile[d]));
         left[d] = op2(&t, "isub", t.n[d], t.first[d]);
     }
