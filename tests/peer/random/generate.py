@@ -204,7 +204,7 @@ class Program:
     def block(self, indent, budget, loops):
         keep = len(self.scope)
         out = []
-        for _ in range(self.r.randint(1, 3)):
+        for _ in range(self.r.randint(1, 2)):
             out += self.statement(indent + 1, budget - 1, loops)
         del self.scope[keep:]
         return out
@@ -215,7 +215,7 @@ class Program:
             return self.declare(pad)
         v = self.r.choice(vars)
         where = f"{v.text}[{self.expr('u32', 1)} % {v.n}]" if v.n else v.text
-        return [f"{pad}{where} = {self.expr(v.type, 3)};"]
+        return [f"{pad}{where} = {self.expr(v.type, self.r.choice([1, 2, 3]))};"]
 
     def declare(self, pad):
         t, name = self.r.choice(TYPES), self.fresh("v")
@@ -224,7 +224,7 @@ class Program:
             init = ", ".join(self.expr(t, 1) for _ in range(n))
             self.scope.append(Var(name, t, n=n))
             return [f"{pad}{t} {name}[{n}] = {{{init}}};"]
-        text = f"{pad}{t} {name} = {self.expr(t, 3)};"
+        text = f"{pad}{t} {name} = {self.expr(t, self.r.choice([1, 2, 3]))};"
         self.scope.append(Var(name, t))
         return [text]
 
@@ -322,7 +322,7 @@ class Program:
         head = f"{'CALL' if is_recursive or self.chance(0.5) else 'FN'} {result} {name}("
         head += ", ".join(["const u32 *in", "u32 t", "u32 b"] + texts) + ")"
         self.begin(params)
-        body = self.function_body(r.randint(1, 5), lambda: " " + self.expr(result, 2))
+        body = self.function_body(r.randint(1, 3), lambda: " " + self.expr(result, 2))
         if is_recursive:
             depth = f"x{len(params) - 1}"
             args = ", ".join(["in", "t", "b"] + [f"x{i}" if kind == "struct" else self.expr(t, 1) if kind == "value" else
@@ -379,13 +379,13 @@ class Program:
         n = self.threads
         self.begin(reads=[a for a in self.shared if a != write])
         self.scope = [Var(f"s->{f}", t) for f, t in self.state]
-        body = self.function_body(self.r.randint(2, 6), lambda: "")
+        body = self.function_body(self.r.randint(1, 4), lambda: "")
         if write:
             step = self.r.choice([k for k in range(1, 32) if n % 2 == 0 and k % 2 and (n % 3 or k % 3)])
             body.append(f"    sh->{write[0]}[(t * {step} + {self.r.randrange(n)}) % {n}] = {self.expr(write[1], 3)};")
         for f, t in self.state:
             if self.chance(0.3):
-                body.append(f"    s->{f} = {self.expr(t, 3)};")
+                body.append(f"    s->{f} = {self.expr(t, 2)};")
         self.text += [f"{self.r.choice(['CALL', 'FN', 'FN'])} void {name}(struct {self.name}_state *s, "
                       f"struct {self.name}_shared *sh, const u32 *in, u32 t, u32 b)", "{"] + body + ["}", ""]
         return [f"EACH({name}(s, sh, in, t, b);)"]
@@ -464,12 +464,12 @@ class Program:
         self.add_struct()
         if self.chance(0.4):
             self.add_pointers()
-        for _ in range(self.r.randint(1, 4)):
+        for _ in range(self.r.randint(1, 3)):
             self.add_helper()
         self.text += [f"struct {n}_state {{"] + [f"    {t} {f};" for f, t in self.state] + ["};"]
         self.text += [f"struct {n}_shared {{"] + [f"    {t} {f}[{self.threads}];" for f, t in self.shared]
         self.text += [f"    {t} total_{t}[4];" for t in ("u32", "s32", "u64")] + ["};", ""]
-        steps = self.steps(self.r.randint(3, 8), 1)
+        steps = self.steps(self.r.randint(2, 6), 1)
         self.begin()
         init = " ".join(f"s->{f} = {self.expr(t, 2)};" for f, t in self.state)
         init += " " + " ".join(f"sh->{f}[t] = {self.expr(t, 2)};" for f, t in self.shared)
