@@ -58,6 +58,11 @@ Test(exec_int, mul)
         {'r', "dp4a.u32.u32 %r3, %r0, %r1, %r2;", 0x01020304, 0x05060708, 100,
          100 + 5 + 12 + 21 + 32},
         {'r', "dp4a.s32.s32 %r3, %r0, %r1, %r2;", 0xFFFFFFFF, 0x01010101, 10, 6},
+        {'r', "vabsdiff4.u32.u32.u32 %r3, %r0, %r1, %r2;", 0x00FF0510, 0xFF000F08, 99, 0xFFFF0A08},
+        {'r', "vabsdiff4.u32.u32.u32.add %r3, %r0, %r1, %r2;", 0x00FF0510, 0xFF000F08, 99,
+         99 + 510 + 18},
+        {'r', "vabsdiff4.u32.s32.s32.add %r3, %r0, %r1, %r2;", 0x00FF0580, 0xFF000F7F, 0,
+         1 + 1 + 10 + 255},
         {'r', "dp2a.lo.s32.u32 %r3, %r0, %r1, %r2;", 0xFFFF0003, 0x0605, 1, 1 + 15 - 6},
     };
     CHECK(rows);

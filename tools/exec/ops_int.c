@@ -595,3 +595,30 @@ void pe_dec_dp(pe_dec *d)
                          (is_dp2 ? 4 : 0) | (is_hi ? 8 : 0));
     pe_end3(d, PG_PTX_B32, do_dot);
 }
+
+/* Distances of four pairs of bytes: each to its place, or all of them added to c. op: as of dot; 4
+ * add */
+static uint32_t distances(uint32_t a, uint32_t b, uint32_t c, uint32_t op)
+{
+    uint32_t bytes = 0;
+    for (uint32_t k = 0; k < 4; k++) {
+        int32_t x = part(a, k, 8, (op & 1) != 0);
+        int32_t y = part(b, k, 8, (op & 2) != 0);
+        uint32_t n = (uint32_t)(x < y ? y - x : x - y);
+        bytes |= (n & 0xFFu) << (8 * k);
+        c += n;
+    }
+    return (op & 4) != 0 ? c : bytes;
+}
+
+PE_OP3(do_distances, 32, distances(x, y, z, i->op))
+
+void pe_dec_vabsdiff4(pe_dec *d)
+{
+    (void)pe_take_type(d); /* of the result: its sign matters to saturation alone */
+    bool is_a_signed = pe_type_is_signed(pe_take_type(d));
+    bool is_b_signed = pe_type_is_signed(pe_take_type(d));
+    d->i.op =
+        (uint16_t)((is_a_signed ? 1 : 0) | (is_b_signed ? 2 : 0) | (pe_take(d, "add") ? 4 : 0));
+    pe_end3(d, PG_PTX_B32, do_distances);
+}

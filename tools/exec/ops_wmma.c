@@ -221,9 +221,9 @@ static void gather(const pe_warp *w, const fragment *f, matrix *out)
 static void wmma_mma(pe_warp *w, const pe_inst *i, uint32_t mask)
 {
     const wmma *x = i->ext;
-    matrix a;
-    matrix b;
-    matrix c;
+    matrix a = {0};
+    matrix b = {0};
+    matrix c = {0};
     uint64_t r[MAX_REGS][PE_LANES] = {{0}};
     uint32_t poison[MAX_REGS] = {0};
     if (!has_whole_warp(w, i, mask)) {
