@@ -116,20 +116,19 @@ static pg_status print_ir(driver *d)
     return pg_strbuf_status(&d->result->ir);
 }
 
-/* Emission writes a kernel's manifest as a comment before it: `ptxgen: {...}`. */
-static pg_str manifest_in(const pg_ptx_module *ptx, pg_str entry)
+/* Emission writes a kernel's manifest as a comment before it: `ptxgen: {...}`. Functions stand in
+ * the order of the kernels. */
+static pg_str manifest_in(const pg_ptx_module *ptx, uint32_t n, pg_str entry)
 {
     const pg_str prefix = PG_STR("ptxgen: ");
-    for (uint32_t i = 0; i < ptx->funcs.n; i++) {
-        const pg_ptx_func *f = ptx->funcs.at[i];
-        if (!pg_str_eq(ptx->syms.at[f->sym].name, entry)) {
-            continue;
-        }
-        for (uint32_t n = 0; n < f->lead.n; n++) {
-            pg_str line = f->lead.at[n];
-            if (pg_str_starts(line, prefix)) {
-                return pg_str_sub(line, prefix.len, line.len);
-            }
+    const pg_ptx_func *f = n < ptx->funcs.n ? ptx->funcs.at[n] : NULL;
+    if (f == NULL || !pg_str_eq(ptx->syms.at[f->sym].name, entry)) {
+        return PG_STR("");
+    }
+    for (uint32_t k = 0; k < f->lead.n; k++) {
+        pg_str line = f->lead.at[k];
+        if (pg_str_starts(line, prefix)) {
+            return pg_str_sub(line, prefix.len, line.len);
         }
     }
     return PG_STR("");
@@ -139,7 +138,7 @@ static pg_status take_manifests(driver *d, const pg_ptx_module *ptx)
 {
     ptxgen_result *r = d->result;
     for (uint32_t i = 0; i < r->n_entries; i++) {
-        pg_str manifest = manifest_in(ptx, r->entries[i].name);
+        pg_str manifest = manifest_in(ptx, i, r->entries[i].name);
         PG_REQUIRE(&r->diags, manifest.len != 0, "a kernel has no manifest");
         r->entries[i].manifest = pg_arena_str(&r->arena, manifest);
     }
