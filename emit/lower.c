@@ -286,6 +286,9 @@ static pg_status lower_kernel(pg_lw *c)
         return PG_E_NOMEM;
     }
     pg_ptx_builder_init(&c->b, c->ptx, f, c->diags);
+    if (c->b.is_failed) {
+        return PG_E_NOMEM;
+    }
     make_room(c, f);
     c->b.loc = c->k->loc;
     pg_map_init(&c->layouts, &c->scratch);

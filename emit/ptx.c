@@ -114,6 +114,10 @@ void pg_ptx_builder_init(pg_ptx_builder *b, pg_ptx_module *m, pg_ptx_func *f, pg
     b->f = f;
     b->diags = diags;
     b->is_failed = m == NULL || f == NULL;
+    if (!b->is_failed && m->memo == NULL) {
+        m->memo = PG_NEW(m->arena, pg_ptx_memo);
+        b->is_failed = m->memo == NULL;
+    }
 }
 
 /* ---- registers ------------------------------------------------------------------------------ */
@@ -239,17 +243,18 @@ static bool pool_put(pg_ptx_builder *b, const pg_ptx_opnd *parts, uint32_t n)
 
 static pg_isa_id resolve(pg_ptx_builder *b, pg_str spelling, uint32_t n_ops)
 {
+    pg_ptx_memo *memo = b->m->memo;
     uint32_t slot = memo_slot(spelling, n_ops);
-    if (b->memo[slot].ptr != NULL && b->memo[slot].n_ops == n_ops &&
-        b->memo[slot].len == spelling.len &&
-        memcmp(b->memo[slot].ptr, spelling.ptr, spelling.len) == 0) {
-        return (pg_isa_id)b->memo[slot].row;
+    if (memo->at[slot].ptr != NULL && memo->at[slot].n_ops == n_ops &&
+        memo->at[slot].len == spelling.len &&
+        memcmp(memo->at[slot].ptr, spelling.ptr, spelling.len) == 0) {
+        return (pg_isa_id)memo->at[slot].row;
     }
     pg_isa_id row = pg_isa_find_for(spelling, n_ops);
-    b->memo[slot].ptr = spelling.ptr;
-    b->memo[slot].len = (uint32_t)spelling.len;
-    b->memo[slot].n_ops = (uint16_t)n_ops;
-    b->memo[slot].row = (uint16_t)row;
+    memo->at[slot].ptr = spelling.ptr;
+    memo->at[slot].len = (uint32_t)spelling.len;
+    memo->at[slot].n_ops = (uint16_t)n_ops;
+    memo->at[slot].row = (uint16_t)row;
     return row;
 }
 
@@ -284,12 +289,12 @@ const pg_ptx_literal *pg_ptx_spell(pg_ptx_builder *b, const char *opcode, uint32
 {
     const uint32_t address = (uint32_t)((uintptr_t)opcode >> 2);
     const uint32_t at = ((address * UINT32_C(2654435761) >> 20) ^ n_ops) % PG_PTX_MEMO;
-    pg_ptx_literal *s = &b->literals[at];
+    pg_ptx_literal *s = &b->m->memo->literals[at];
     if (s->text.ptr == opcode && s->n_ops == n_ops) {
         return s;
     }
     if (s->text.ptr != NULL) { /* two that meet in one place have room side by side */
-        s = &b->literals[at ^ 1];
+        s = &b->m->memo->literals[at ^ 1];
     }
     if (s->text.ptr != opcode || s->n_ops != n_ops) {
         s->text = pg_str_of(opcode);
@@ -321,7 +326,7 @@ pg_ptx_stmt *pg_ptx_inst_str(pg_ptx_builder *b, pg_str opcode_copied, uint32_t n
         return NULL;
     }
     uint32_t slot = memo_slot(opcode_copied, n_ops);
-    pg_str text = {b->memo[slot].ptr, b->memo[slot].len};
+    pg_str text = {b->m->memo->at[slot].ptr, b->m->memo->at[slot].len};
     if (text.ptr == NULL || !pg_str_eq(text, opcode_copied)) { /* else: the copy made before */
         text = pg_arena_str(b->m->arena, opcode_copied);
         if (text.ptr == NULL) {

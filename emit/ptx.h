@@ -214,6 +214,7 @@ typedef struct pg_ptx_module {
     PG_VEC(pg_ptx_item) items;
     PG_VEC(pg_ptx_sym) syms; /* from 1 on */
     PG_VEC(pg_ptx_func *) funcs;
+    struct pg_ptx_memo *memo; /* of the builders: spellings of opcodes */
 } pg_ptx_module;
 
 pg_ptx_module *pg_ptx_module_new(pg_arena *arena); /* NULL when out of memory */
@@ -247,6 +248,16 @@ typedef struct pg_ptx_literal { /* an opcode with modifiers, in an instruction o
     uint16_t row, n_ops; /* row: of ptx_isa.def, 0 if none */
 } pg_ptx_literal;
 
+/* Spellings resolved lately, for all functions of a module. */
+typedef struct pg_ptx_memo {
+    struct {
+        const char *ptr;
+        uint32_t len;
+        uint16_t row, n_ops;
+    } at[PG_PTX_MEMO];
+    pg_ptx_literal literals[PG_PTX_MEMO]; /* the same, by address */
+} pg_ptx_memo;
+
 /* A cursor at the end of a function's body. Sticky: after a failure nothing is added; ask the arena
  * and diags. */
 typedef struct pg_ptx_builder {
@@ -257,12 +268,6 @@ typedef struct pg_ptx_builder {
     uint32_t n_by_class[PG_PTX_T_COUNT]; /* registers made so far, by type: numbers of names */
     uint32_t n_labels;
     bool is_failed;
-    struct {
-        const char *ptr;
-        uint32_t len;
-        uint16_t row, n_ops;
-    } memo[PG_PTX_MEMO];                  /* spellings resolved lately */
-    pg_ptx_literal literals[PG_PTX_MEMO]; /* the same, by address */
 } pg_ptx_builder;
 
 uint32_t pg_ptx_sym_new(pg_ptx_module *m, pg_ptx_sym s); /* copies the name; 0 when out of memory */

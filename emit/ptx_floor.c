@@ -187,6 +187,7 @@ uint16_t pg_ptx_min_version(const pg_ptx_module *m)
     pg_ptx_floor fl = {.version = 60};
     pg_ptx_target t = pg_ptx_target_of(m->target);
     raise_to(&fl, t.floor, 0, m->target);
+    spellings seen = {{NULL}};
     for (uint32_t i = 0; i < m->funcs.n; i++) {
         const pg_ptx_func *f = m->funcs.at[i];
         add_directives(&fl, f);
@@ -196,7 +197,6 @@ uint16_t pg_ptx_min_version(const pg_ptx_module *m)
                 raise_to(&fl, 83, 70, PG_STR(".b128"));
             }
         }
-        spellings seen = {{NULL}};
         for (uint32_t k = 0; k < f->body.n; k++) {
             const pg_ptx_stmt *s = &f->body.at[k];
             if (s->kind != PG_PTX_S_INST || s->row == PG_ISA_NONE ||
