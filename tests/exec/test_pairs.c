@@ -148,6 +148,7 @@ static const char *const kinds[] = {
     [PTXEXEC_F_PROXY] = "proxy",
     [PTXEXEC_F_TENSOR_MAP] = "map",
     [PTXEXEC_F_ASYNC] = "async",
+    [PTXEXEC_F_TRAP] = "trap",
 };
 
 /* `wanted` is a list of kinds between bars. */

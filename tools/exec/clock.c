@@ -1,9 +1,10 @@
 /* clock.c: what orders the threads of a CTA: barriers, warp-level meetings, fences with atomics. */
+#include "tools/exec/clock.h"
+
 #include "tools/exec/cluster.h"
 #include "tools/exec/mbar.h"
-#include "tools/exec/race.h"
 
-static void drop(pe_races *r, pe_clock *c)
+void pe_clock_drop(pe_races *r, pe_clock *c)
 {
     if (c != NULL && --c->n_refs == 0) {
         c->next = r->spare;
@@ -12,7 +13,7 @@ static void drop(pe_races *r, pe_clock *c)
 }
 
 /* Zeroed, one reference. */
-static pe_clock *new_clock(pe_cta *cta)
+pe_clock *pe_clock_new(pe_cta *cta)
 {
     pe_races *r = cta->races;
     size_t n = ((size_t)r->n_threads + r->n_warps + r->agents_cap) * (r->has_proxy ? 2 : 1);
@@ -35,12 +36,14 @@ static pe_clock *new_clock(pe_cta *cta)
     c->n_agents = r->agents_cap;
     c->id = ++r->last_id;
     c->fence_time = 0;
+    c->known_time = 0;
+    c->visible_time = 0;
     c->next = NULL;
     return c;
 }
 
 /* The second half, of what lies behind a proxy fence. */
-static uint32_t *proxied_half(const pe_races *r, pe_clock *c)
+uint32_t *pe_clock_proxied(const pe_races *r, pe_clock *c)
 {
     return c->at + r->n_threads + r->n_warps + c->n_agents;
 }
@@ -60,17 +63,20 @@ static void join_half(const pe_races *r, uint32_t *into, const uint32_t *c, uint
     }
 }
 
-static void join(const pe_races *r, pe_clock *into, const pe_clock *c)
+void pe_clock_join(const pe_races *r, pe_clock *into, const pe_clock *c)
 {
     uint32_t n_agents = c->n_agents < into->n_agents ? c->n_agents : into->n_agents;
+    into->known_time = c->known_time > into->known_time ? c->known_time : into->known_time;
+    into->visible_time =
+        c->visible_time > into->visible_time ? c->visible_time : into->visible_time;
     join_half(r, into->at, c->at, n_agents);
     if (r->has_proxy) {
-        join_half(r, proxied_half(r, into), proxied_of(r, c), n_agents);
+        join_half(r, pe_clock_proxied(r, into), proxied_of(r, c), n_agents);
     }
 }
 
 /* The least clock of each warp: one comparison instead of 32 where all its threads met. */
-static void seal(const pe_races *r, pe_clock *c)
+void pe_clock_seal(const pe_races *r, pe_clock *c)
 {
     for (uint32_t k = 0; k < r->n_warps; k++) {
         uint32_t least = UINT32_MAX;
@@ -82,7 +88,7 @@ static void seal(const pe_races *r, pe_clock *c)
 }
 
 /* What the lane has seen of its own warp by whole meetings. */
-static void join_own_warp(const pe_races *r, pe_clock *into, uint32_t warp)
+void pe_clock_join_own_warp(const pe_races *r, pe_clock *into, uint32_t warp)
 {
     uint32_t known = r->known[warp];
     for (uint32_t t = warp * PE_LANES; t < (warp + 1) * PE_LANES && t < r->n_threads; t++) {
@@ -97,11 +103,11 @@ static pe_clock *with_agents(pe_cta *cta, pe_clock *into)
     if (into != NULL && into->n_agents == r->agents_cap) {
         return into;
     }
-    pe_clock *c = new_clock(cta);
+    pe_clock *c = pe_clock_new(cta);
     if (c != NULL && into != NULL) {
-        join(r, c, into);
+        pe_clock_join(r, c, into);
         c->fence_time = into->fence_time;
-        drop(r, into);
+        pe_clock_drop(r, into);
     }
     return c;
 }
@@ -117,19 +123,19 @@ static void publish(pe_warp *w, pe_clock *into, uint32_t mask, uint32_t *joined)
     {
         uint32_t tid = w->race_index * PE_LANES + l;
         if (r->seen[tid]->id != last) {
-            join(r, into, r->seen[tid]);
+            pe_clock_join(r, into, r->seen[tid]);
             last = r->seen[tid]->id;
         }
         into->at[tid] = r->own[tid] > into->at[tid] ? r->own[tid] : into->at[tid];
         if (r->has_proxy) {
-            uint32_t *half = proxied_half(r, into);
+            uint32_t *half = pe_clock_proxied(r, into);
             half[tid] = r->proxied[tid] > half[tid] ? r->proxied[tid] : half[tid];
         }
         r->own[tid]++;
         into->fence_time =
             r->fence_time[tid] > into->fence_time ? r->fence_time[tid] : into->fence_time;
     }
-    join_own_warp(r, into, w->race_index);
+    pe_clock_join_own_warp(r, into, w->race_index);
     if (joined != NULL) {
         *joined = last;
     }
@@ -142,25 +148,31 @@ static void publish_fenced(pe_warp *w, pe_clock *into, uint32_t mask)
     pg_foreach_lane(l, mask)
     {
         uint32_t tid = w->race_index * PE_LANES + l;
-        if (r->fenced[tid] != 0) {
-            join(r, into, r->seen[tid]);
+        if (r->fenced_seen[tid] != NULL) {
+            pe_clock_join(r, into, r->fenced_seen[tid]);
             into->at[tid] = r->fenced[tid] > into->at[tid] ? r->fenced[tid] : into->at[tid];
         }
     }
 }
 
+void pe_clock_keep(pe_races *r, pe_clock **at, pe_clock *c)
+{
+    if (*at != c) {
+        c->n_refs++;
+        pe_clock_drop(r, *at);
+        *at = c;
+    }
+}
+
 /* In practice a fence covers what a barrier carries on: all fence, a barrier, one thread signals.
  */
-static void see(pe_races *r, uint32_t tid, pe_clock *c)
+void pe_clock_see(pe_races *r, uint32_t tid, pe_clock *c)
 {
     if (!r->is_isa && c->fence_time > r->fence_time[tid]) {
         r->fence_time[tid] = c->fence_time;
+        pe_clock_keep(r, &r->fenced_seen[tid], c);
     }
-    if (r->seen[tid] != c) {
-        c->n_refs++;
-        drop(r, r->seen[tid]);
-        r->seen[tid] = c;
-    }
+    pe_clock_keep(r, &r->seen[tid], c);
 }
 
 /* ---- barriers ---------------------------------------------------------------------------------
@@ -189,9 +201,9 @@ void pe_race_bar_release(pe_cta *cta, uint32_t id, bool is_whole)
         return;
     }
     if (is_whole) {
-        join(r, c, r->exited);
+        pe_clock_join(r, c, r->exited);
     }
-    seal(r, c);
+    pe_clock_seal(r, c);
     for (uint32_t k = 0; k < cta->n_warps; k++) {
         pe_warp *w = &cta->warps[k];
         uint32_t set = 0;
@@ -199,7 +211,7 @@ void pe_race_bar_release(pe_cta *cta, uint32_t id, bool is_whole)
         {
             if (w->wait[l] == PE_W_BARRIER && w->wait_key[l] == id) {
                 set |= 1u << l;
-                see(r, w->race_index * PE_LANES + l, c);
+                pe_clock_see(r, w->race_index * PE_LANES + l, c);
             }
         }
         uint32_t least = c->at[r->n_threads + w->race_index];
@@ -207,7 +219,7 @@ void pe_race_bar_release(pe_cta *cta, uint32_t id, bool is_whole)
             r->known[w->race_index] = least;
         }
     }
-    drop(r, c);
+    pe_clock_drop(r, c);
     r->bar[slot] = NULL;
 }
 
@@ -237,7 +249,10 @@ static bool meet_whole(pe_warp *w, uint32_t set)
     pg_foreach_lane(l, set)
     {
         r->own[base + l] = most + 1;
-        r->fence_time[base + l] = r->is_isa ? r->fence_time[base + l] : fence;
+        if (!r->is_isa && fence > r->fence_time[base + l]) {
+            r->fence_time[base + l] = fence;
+            pe_clock_keep(r, &r->fenced_seen[base + l], r->seen[base + l]);
+        }
     }
     return true;
 }
@@ -251,17 +266,17 @@ void pe_race_meet(pe_warp *w, uint32_t set, bool is_barrier)
     if (set == w->live && meet_whole(w, set)) {
         return;
     }
-    pe_clock *c = new_clock(w->cta);
+    pe_clock *c = pe_clock_new(w->cta);
     if (c == NULL) {
         return;
     }
     publish(w, c, set, NULL);
-    seal(r, c);
+    pe_clock_seal(r, c);
     pg_foreach_lane(l, set)
     {
-        see(r, w->race_index * PE_LANES + l, c);
+        pe_clock_see(r, w->race_index * PE_LANES + l, c);
     }
-    drop(r, c);
+    pe_clock_drop(r, c);
     r->is_proxy_news[w->race_index] = r->is_proxy_news[w->race_index] && set != w->live;
 }
 
@@ -322,21 +337,21 @@ void pe_race_mbar_over(pe_cta *cta, pe_mbar *b)
         return;
     }
     b->open->at[r->n_threads + r->n_warps + b->agent] = b->n_over;
-    seal(r, b->open);
-    pe_clock *next = new_clock(cta);
+    pe_clock_seal(r, b->open);
+    pe_clock *next = pe_clock_new(cta);
     if (next == NULL) {
         return;
     }
-    join(r, next, b->open);
+    pe_clock_join(r, next, b->open);
     next->fence_time = b->open->fence_time;
-    drop(r, b->done);
+    pe_clock_drop(r, b->done);
     b->done = b->open;
     b->open = next;
     b->joined = 0;
 }
 
 /* c has seen all that `seen` has. */
-static bool covers(const pe_races *r, const pe_clock *c, const pe_clock *seen)
+bool pe_clock_covers(const pe_races *r, const pe_clock *c, const pe_clock *seen)
 {
     uint32_t least = seen->n_agents < c->n_agents ? seen->n_agents : c->n_agents;
     uint32_t n = r->n_threads + r->n_warps + least;
@@ -347,7 +362,8 @@ static bool covers(const pe_races *r, const pe_clock *c, const pe_clock *seen)
             return false;
         }
     }
-    return seen->n_agents <= c->n_agents;
+    return seen->n_agents <= c->n_agents && seen->known_time <= c->known_time &&
+           seen->visible_time <= c->visible_time;
 }
 
 /* Lanes that saw the same before see the same afterwards: one new vector for them, or none. */
@@ -363,31 +379,31 @@ static void take_all(pe_warp *w, uint32_t mask, pe_clock *c)
             same |= r->seen[base + l] == seen ? 1u << l : 0;
         }
         mask &= ~same;
-        if (covers(r, seen, c)) {
+        if (pe_clock_covers(r, seen, c)) {
             continue;
         }
-        bool is_new = !covers(r, c, seen);
-        pe_clock *n = is_new ? new_clock(w->cta) : c;
+        bool is_new = !pe_clock_covers(r, c, seen);
+        pe_clock *n = is_new ? pe_clock_new(w->cta) : c;
         if (n == NULL) {
             return;
         }
         if (is_new) {
-            join(r, n, seen);
-            join(r, n, c);
-            seal(r, n);
+            pe_clock_join(r, n, seen);
+            pe_clock_join(r, n, c);
+            pe_clock_seal(r, n);
             n->fence_time = c->fence_time;
         }
         pg_foreach_lane(l, same)
         {
-            see(r, base + l, n);
+            pe_clock_see(r, base + l, n);
         }
         if (is_new) {
-            drop(r, n);
+            pe_clock_drop(r, n);
         }
     }
 }
 
-void pe_race_mbar_waited(pe_warp *w, uint32_t mask)
+void pe_race_mbar_waited(pe_warp *w, uint32_t mask, bool is_relaxed)
 {
     while (mask != 0) {
         uint32_t at = w->wait_key[pe_first(mask)];
@@ -399,7 +415,9 @@ void pe_race_mbar_waited(pe_warp *w, uint32_t mask)
         mask &= ~same;
         for (uint32_t k = 0; k < w->cta->n_mbars; k++) {
             const pe_mbar *b = &w->cta->mbars[k];
-            if (b->at == at && b->done != NULL) {
+            if (b->at == at && b->done != NULL && is_relaxed) {
+                pe_race_take_later(w, same, b->done);
+            } else if (b->at == at && b->done != NULL) {
                 take_all(w, same, b->done);
             }
         }
@@ -428,9 +446,9 @@ void pe_race_cluster_over(pe_cluster *c)
     pe_races *r = c->races;
     r->cluster_open = with_agents(&c->ctas[0], r->cluster_open);
     if (r->cluster_open != NULL) {
-        join(r, r->cluster_open, r->exited);
-        seal(r, r->cluster_open);
-        drop(r, r->cluster_done);
+        pe_clock_join(r, r->cluster_open, r->exited);
+        pe_clock_seal(r, r->cluster_open);
+        pe_clock_drop(r, r->cluster_done);
         r->cluster_done = r->cluster_open;
         r->cluster_open = NULL;
     }
@@ -458,19 +476,19 @@ void pe_race_agent_seen(pe_warp *w, uint32_t mask, uint32_t agent, uint32_t time
         if (pe_race_knows_agent(r, seen, agent, time)) {
             continue;
         }
-        pe_clock *n = new_clock(w->cta);
+        pe_clock *n = pe_clock_new(w->cta);
         if (n == NULL) {
             return;
         }
-        join(r, n, seen);
-        seal(r, n);
+        pe_clock_join(r, n, seen);
+        pe_clock_seal(r, n);
         n->fence_time = seen->fence_time;
         n->at[r->n_threads + r->n_warps + agent] = time;
         pg_foreach_lane(l, same)
         {
-            see(r, base + l, n);
+            pe_clock_see(r, base + l, n);
         }
-        drop(r, n);
+        pe_clock_drop(r, n);
     }
 }
 
@@ -482,20 +500,20 @@ static void fence_all(pe_warp *w, uint32_t lanes, const pe_clock *seen)
 {
     pe_races *r = w->cta->races;
     uint32_t base = w->race_index * PE_LANES;
-    pe_clock *n = new_clock(w->cta);
+    pe_clock *n = pe_clock_new(w->cta);
     if (n == NULL) {
         return;
     }
-    join(r, n, seen);
-    join_own_warp(r, n, w->race_index);
-    seal(r, n);
+    pe_clock_join(r, n, seen);
+    pe_clock_join_own_warp(r, n, w->race_index);
+    pe_clock_seal(r, n);
     n->fence_time = seen->fence_time;
-    join_half(r, proxied_half(r, n), n->at, n->n_agents);
+    join_half(r, pe_clock_proxied(r, n), n->at, n->n_agents);
     pg_foreach_lane(l, lanes)
     {
-        see(r, base + l, n);
+        pe_clock_see(r, base + l, n);
     }
-    drop(r, n);
+    pe_clock_drop(r, n);
 }
 
 void pe_race_proxy_fence(pe_warp *w, uint32_t mask)
@@ -556,114 +574,6 @@ bool pe_race_mbar_ready(const pe_mbar_use *u)
     return false;
 }
 
-/* ---- fences and strong accesses ---------------------------------------------------------------
- */
-
-static void take(pe_warp *w, uint32_t tid, const pe_clock *c)
-{
-    pe_races *r = w->cta->races;
-    pe_clock *n = new_clock(w->cta);
-    if (n == NULL) {
-        return;
-    }
-    join(r, n, r->seen[tid]);
-    join(r, n, c);
-    seal(r, n);
-    see(r, tid, n);
-    drop(r, n);
-}
-
-void pe_race_fence(pe_warp *w, uint32_t mask)
-{
-    pe_races *r = w->cta->races;
-    uint32_t now = pe_gshadow_now(w->cta->launch);
-    pg_foreach_lane(l, mask)
-    {
-        uint32_t tid = w->race_index * PE_LANES + l;
-        r->fenced[tid] = r->own[tid]++;
-        r->fence_time[tid] = now;
-        if (r->acquired[tid] != NULL) {
-            take(w, tid, r->acquired[tid]);
-            drop(r, r->acquired[tid]);
-            r->acquired[tid] = NULL;
-        }
-    }
-}
-
-static void acquire(pe_warp *w, const pe_inst *i, uint32_t tid, uint64_t address)
-{
-    pe_races *r = w->cta->races;
-    const uint32_t *known = pg_map_get(&r->edge_of, address);
-    if (address >= PE_GLOBAL_START) {
-        pe_gshadow_acquire(w, address);
-    }
-    if (known == NULL) {
-        return;
-    }
-    pe_clock *c = r->edges.at[*known].seen;
-    if (!r->is_isa || (i->flags & PE_I_ACQUIRE) != 0) {
-        take(w, tid, c);
-    } else {
-        c->n_refs++;
-        drop(r, r->acquired[tid]);
-        r->acquired[tid] = c;
-    }
-}
-
-static void release(pe_warp *w, const pe_inst *i, uint32_t tid, uint64_t address)
-{
-    pe_races *r = w->cta->races;
-    bool is_release = (i->flags & PE_I_RELEASE) != 0;
-    uint32_t stamp = is_release ? r->own[tid] : r->fenced[tid];
-    if (stamp == 0 && r->fence_time[tid] == 0) {
-        return; /* relaxed, and no fence before it: orders nothing */
-    }
-    if (address >= PE_GLOBAL_START) {
-        uint32_t now = is_release ? pe_gshadow_now(w->cta->launch) : r->fence_time[tid];
-        pe_gshadow_release(w, address, now);
-    }
-    r->own[tid] += is_release ? 1 : 0;
-    uint32_t *known = pg_map_get(&r->edge_of, address);
-    pe_clock *c = new_clock(w->cta);
-    if (c == NULL) {
-        return;
-    }
-    join(r, c, r->seen[tid]);
-    join_own_warp(r, c, w->race_index);
-    c->at[tid] = stamp > c->at[tid] ? stamp : c->at[tid];
-    if (r->has_proxy) {
-        uint32_t *half = proxied_half(r, c);
-        half[tid] = r->proxied[tid] > half[tid] ? r->proxied[tid] : half[tid];
-    }
-    if (known != NULL) {
-        pe_edge *e = &r->edges.at[*known];
-        join(r, c, e->seen);
-        drop(r, e->seen);
-        e->seen = c;
-        return;
-    }
-    pe_edge e = {c};
-    if (!pg_vec_push(&r->arena, &r->edges, e) ||
-        !pg_map_put(&r->edge_of, address, r->edges.n - 1)) {
-        w->cta->worker->is_oom = true;
-    }
-}
-
-void pe_race_strong(pe_warp *w, const pe_inst *i, uint32_t mask, const uint64_t *generic,
-                    uint8_t kind)
-{
-    pg_foreach_lane(l, mask)
-    {
-        uint32_t tid = w->race_index * PE_LANES + l;
-        if ((kind & PE_T_READ) != 0) {
-            acquire(w, i, tid, generic[l]);
-        }
-        if ((kind & PE_T_WRITE) != 0) {
-            release(w, i, tid, generic[l]);
-        }
-    }
-}
-
 bool pe_race_knows(const pe_warp *w, uint32_t lane, uint32_t tid, uint32_t clock)
 {
     const pe_races *r = w->cta->races;
@@ -693,6 +603,7 @@ static bool init(pe_cluster *cluster)
     r->own = PG_NEWS(&r->arena, uint32_t, n);
     r->fenced = PG_NEWS(&r->arena, uint32_t, n);
     r->fence_time = PG_NEWS(&r->arena, uint32_t, n);
+    r->fenced_seen = PG_NEWS(&r->arena, pe_clock *, n);
     r->proxied = PG_NEWS(&r->arena, uint32_t, n);
     r->seen = PG_NEWS(&r->arena, pe_clock *, n);
     r->acquired = PG_NEWS(&r->arena, pe_clock *, n);
@@ -706,8 +617,8 @@ static bool init(pe_cluster *cluster)
     if (r->arena.is_oom) {
         return false;
     }
-    pe_clock *start = new_clock(cta);
-    r->exited = new_clock(cta);
+    pe_clock *start = pe_clock_new(cta);
+    r->exited = pe_clock_new(cta);
     if (start == NULL || r->exited == NULL || r->arena.is_oom) {
         return false;
     }

@@ -71,7 +71,9 @@ void pe_fault_at(pe_warp *w, const pe_inst *i, ptxexec_fault_kind kind, pe_place
 /* ---- begin and end
  * ---------------------------------------------------------------------------------- */
 
-static void place_cta(pe_cta *cta)
+enum { MAX_HELD = 32 }; /* visits */
+
+static void place_cta(pe_cta *cta, uint32_t n_warps)
 {
     const ptxexec_launch_options *o = &cta->launch->o;
     pe_cluster_place(cta->launch, cta->cluster->number, cta->rank, cta->id);
@@ -81,6 +83,9 @@ static void place_cta(pe_cta *cta)
     x = (x ^ (x >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
     x = (x ^ (x >> 27)) * UINT64_C(0x94D049BB133111EB);
     cta->rng = (x ^ (x >> 31)) | 1;
+    uint64_t draw = pe_random(&cta->rng) >> 32;
+    cta->held = (uint32_t)(draw >> 8) % n_warps;
+    cta->n_held = (draw & 3u) == 0 ? (uint32_t)(draw >> 16) % MAX_HELD : 0;
 }
 
 static bool init_shared(pe_cta *cta)
@@ -140,7 +145,7 @@ bool pe_cta_init(pe_cta *cta, pe_cluster *cluster, uint32_t rank)
     cta->n_live = cta->n_threads;
     uint32_t n_warps = (cta->n_threads + PE_LANES - 1) / PE_LANES;
     pg_strbuf_init(&cta->output, l->alloc);
-    place_cta(cta);
+    place_cta(cta, n_warps);
     cta->warps = resize(l->alloc, NULL, 0, n_warps * sizeof *cta->warps);
     bool is_ok = cta->warps != NULL;
     if (is_ok) {
@@ -304,8 +309,20 @@ bool pe_cta_can_run(pe_cta *cta)
     return runnable_warps(cta) != 0 || cta->is_failed;
 }
 
+/* Those that may run; none while only the warp that is held back could. */
+static uint32_t without_held(const pe_cta *cta, uint32_t set)
+{
+    return cta->n_held > 0 ? set & ~(1u << cta->held) : set;
+}
+
 pe_cta_state pe_cta_run(pe_cta *cta, uint32_t turns)
 {
+    if (turns != 0) {
+        /* Others see this CTA at a point of the seed's: after few turns or many, with one warp that
+         * comes late. */
+        turns = 1 + (uint32_t)(pe_random(&cta->rng) >> 40) % turns;
+        cta->n_held -= cta->n_held > 0 ? 1 : 0;
+    }
     for (uint32_t turn = 0; turns == 0 || turn < turns; turn++) {
         if (cta->n_live == 0 && !cta->is_failed && !cta->is_over) {
             cta->is_over = true;
@@ -323,6 +340,12 @@ pe_cta_state pe_cta_run(pe_cta *cta, uint32_t turns)
         uint32_t set = runnable_warps(cta);
         if (set == 0) {
             return cta->is_failed ? PE_CTA_OVER : PE_CTA_STUCK;
+        }
+        if (turns != 0) {
+            set = without_held(cta, set);
+            if (set == 0) {
+                return PE_CTA_RUNS;
+            }
         }
         uint32_t index = pick(cta, set);
         uint32_t budget = 4096;

@@ -84,6 +84,9 @@ enum {                 /* pe_inst.flags */
        PE_I_TRACKED = 128 /* touches registers that some wgmma of its function names */
 };
 
+/* pe_inst.target of ld, st, atom, red and fences: how far it reaches. */
+enum { PE_SCOPE_WIDE, PE_SCOPE_CTA, PE_SCOPE_CLUSTER };
+
 struct pe_inst {
     pe_fn fn;
     pe_opnd guard; /* predicate row, PE_NONE without */
@@ -359,6 +362,7 @@ struct pe_cta {
     pe_region shared;
     pe_barrier barrier[PE_N_BARRIERS];
     uint64_t rng;
+    uint32_t held, n_held; /* a warp that does not run for the next so many visits */
     uint64_t n_steps;
     pg_strbuf output;
     bool is_failed;

@@ -121,6 +121,7 @@ bool pe_is_half(pg_ptx_type t); /* f16, bf16, and their pairs */
  * other). */
 uint8_t pe_take_space(pe_dec *d);
 void pe_take_order(pe_dec *d, uint8_t space);
+uint32_t pe_take_scope(pe_dec *d, const char *words); /* "cta cluster ..." -> PE_SCOPE_* */
 
 /* PTX's rounding modes. */
 typedef enum pe_round { PE_RN, PE_RZ, PE_RM, PE_RP, PE_RNA } pe_round;

@@ -57,7 +57,10 @@ static bool read_map(pe_bulk *b, uint64_t at)
                     (unsigned long long)at, why);
         return false;
     }
-    return true;
+    if (b->w->cta->races != NULL && at >= PE_GLOBAL_START) {
+        pe_race_map_used(b->w, b->i, b->lane, at);
+    }
+    return !b->w->cta->is_failed;
 }
 
 static const uint8_t fold_types[] = {

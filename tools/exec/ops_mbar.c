@@ -197,8 +197,8 @@ static void wait(pe_warp *w, const pe_inst *i, uint32_t mask)
         pe_trace_reach(w, i, &seen->done_at);
     }
     if (over != 0) {
-        if (w->cta->races != NULL && (i->op & W_ACQUIRE) != 0) {
-            pe_race_mbar_waited(w, over);
+        if (w->cta->races != NULL) {
+            pe_race_mbar_waited(w, over, (i->op & W_ACQUIRE) == 0);
         }
         pe_putp(w, i->d2, over, over, 0);
     }

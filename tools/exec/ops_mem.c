@@ -147,6 +147,22 @@ static void load_element(pe_warp *w, const pe_inst *i, uint32_t mask, const plac
     }
 }
 
+/* A strong load may find an older value: race_global.c. */
+static void find_stale(pe_warp *w, const pe_inst *i, uint32_t mask, const uint64_t *a, places *p,
+                       uint64_t *old)
+{
+    uint32_t size = (uint32_t)i->size * i->n;
+    pg_foreach_lane(l, mask)
+    {
+        uint64_t address = a[l] + (uint64_t)i->imm;
+        if (size <= sizeof *old && address >= PE_GLOBAL_START && i->space != PG_PTX_SP_SHARED) {
+            memcpy(&old[l], p->at[l], size);
+            old[l] = pe_gshadow_stale(w, l, address, size, old[l]);
+            p->at[l] = (const uint8_t *)&old[l];
+        }
+    }
+}
+
 static void ld(pe_warp *w, const pe_inst *i, uint32_t mask)
 {
     const elements *e = i->ext;
@@ -163,6 +179,10 @@ static void ld(pe_warp *w, const pe_inst *i, uint32_t mask)
         if (p.at[l] == NULL) {
             return;
         }
+    }
+    uint64_t old[PE_LANES];
+    if ((i->flags & PE_I_STRONG) != 0 && w->cta->races != NULL) {
+        find_stale(w, i, mask, a, &p, old);
     }
     for (uint32_t k = 0; k < i->n; k++) {
         load_element(w, i, mask, &p, &e->at[k], (size_t)k * i->size);
@@ -308,11 +328,17 @@ uint8_t pe_take_space(pe_dec *d)
         d, "global shared shared::cta local const param param::entry param::func shared::cluster")];
 }
 
+uint32_t pe_take_scope(pe_dec *d, const char *words)
+{
+    uint32_t scope = pe_take_one(d, words);
+    return scope == 1 ? PE_SCOPE_CTA : scope == 2 ? PE_SCOPE_CLUSTER : PE_SCOPE_WIDE;
+}
+
 void pe_take_order(pe_dec *d, uint8_t space)
 {
     uint32_t order = pe_take_one(d, "weak relaxed acquire release acq_rel volatile mmio sc");
     (void)(order == 7 && pe_take(d, "relaxed")); /* .mmio says both */
-    (void)pe_take_one(d, "cta cluster gpu sys");
+    d->i.target = pe_take_scope(d, "cta cluster gpu sys");
     d->i.flags |= order > 1 ? PE_I_STRONG : 0;
     d->i.flags |= order == 3 || order == 5 || order == 8 ? PE_I_ACQUIRE : 0;
     d->i.flags |= order == 4 || order == 5 || order == 8 ? PE_I_RELEASE : 0;

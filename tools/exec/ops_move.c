@@ -379,35 +379,63 @@ void pe_dec_nop(pe_dec *d)
     pe_emit(d, is_sleep ? slept : nothing);
 }
 
-/* op: 1 mbarrier_init; 2 of the async proxy */
+enum {               /* pe_inst.op of fences */
+       F_INIT = 1,   /* mbarrier_init */
+       F_ASYNC = 2,  /* between the proxies, for shared memory */
+       F_GLOBAL = 4, /* and for global memory */
+       F_ACQUIRE = 8,
+       F_RELEASE = 16,
+       F_SC = 32,
+       F_MAP = 64 /* what was written of tensor maps is there for copies */
+};
+
 static void fence(pe_warp *w, const pe_inst *i, uint32_t mask)
 {
     if (w->cta->races == NULL) {
         return;
     }
-    if (i->op != 0) {
+    if ((i->op & (F_INIT | F_ASYNC)) != 0) {
         pe_race_barriers_ready(w, mask);
     }
-    if (i->op == 2) {
+    if ((i->op & F_ASYNC) != 0) {
         pe_race_proxy_fence(w, mask);
-    } else {
-        pe_race_fence(w, mask);
+    }
+    if ((i->op & F_GLOBAL) != 0) {
+        pe_race_global_proxy_fence(w);
+    }
+    if ((i->op & F_MAP) != 0) {
+        pe_race_map_fence(w);
+    }
+    if ((i->op & (F_ACQUIRE | F_RELEASE)) != 0) {
+        pe_fence f = {.is_acquire = (i->op & F_ACQUIRE) != 0,
+                      .is_release = (i->op & F_RELEASE) != 0,
+                      .is_sc = (i->op & F_SC) != 0,
+                      .scope = i->target};
+        pe_race_fence(w, mask, &f);
     }
 }
 
 void pe_dec_fence(pe_dec *d)
 {
-    /* One interleaving runs at a time: memory is always as new as it can be. */
+    bool is_membar = pg_str_is(d->op, "membar"); /* fence.sc by another name */
     bool is_init = pe_take(d, "mbarrier_init");
     bool is_proxy = pe_take(d, "proxy");
     uint32_t proxy = is_proxy ? pe_take_one(d, "alias async async::generic tensormap::generic") : 0;
     uint32_t space = is_proxy ? pe_take_one(d, "global shared::cta shared::cluster") : 0;
-    (void)pe_take_one(d, "sc acq_rel acquire release");
+    uint32_t order = pe_take_one(d, "sc acq_rel acquire release");
     (void)pe_take_one(d, "sync_restrict::shared::cta sync_restrict::shared::cluster");
-    (void)pe_take_one(d, "cta cluster gpu gl sys");
-    /* That of global memory alone does not cover shared memory; the others do. */
-    bool is_async = (proxy == 2 || proxy == 3) && space != 1;
-    d->i.op = is_init ? 1 : is_async ? 2 : 0;
-    d->m->has_async_proxy = d->m->has_async_proxy || is_async;
-    pe_emit(d, is_proxy && !is_async ? nothing : fence);
+    d->i.target = pe_take_scope(d, "cta cluster gpu gl sys");
+    if (is_proxy) {
+        /* Named spaces are covered alone. */
+        d->i.op = (uint16_t)((proxy == 2 && space != 1) || proxy == 3 ? F_ASYNC : 0);
+        d->i.op |= proxy == 2 && space < 2 ? F_GLOBAL : 0;
+        d->i.op |= proxy == 4 && order == 3 ? F_MAP : 0;
+        d->m->has_async_proxy = d->m->has_async_proxy || (d->i.op & F_ASYNC) != 0;
+    } else {
+        d->i.op = is_init ? F_INIT : 0;
+        d->i.op |= order != 4 ? F_ACQUIRE : 0;
+        d->i.op |= order != 3 ? F_RELEASE : 0;
+        d->i.op |= order == 1 || is_membar ? F_SC : 0;
+    }
+    pe_emit(d, d->i.op == 0 ? nothing : fence);
 }

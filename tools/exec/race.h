@@ -13,6 +13,8 @@ struct pe_clock {
     uint32_t n_refs;
     uint32_t id;         /* never used twice in a CTA */
     uint32_t fence_time; /* latest fence of those who published (practice) */
+    /* What other clusters did until then: happened before; is seen by strong loads. */
+    uint32_t known_time, visible_time;
     struct pe_clock *next;
     uint32_t n_agents;
     bool is_fenced; /* all of at[] lies behind a proxy fence: both halves are equal */
@@ -58,10 +60,11 @@ struct pe_races {
     uint32_t last_id;              /* of clocks */
     uint32_t *own;                 /* by thread: its clock; starts at 1 */
     uint32_t *fenced;              /* by thread: clock that its last fence published, 0 */
-    uint32_t *fence_time;
+    uint32_t *fence_time;          /* of the launch: of a fence that reaches other clusters */
+    pe_clock **fenced_seen;        /* by thread: what it had seen at its last fence, NULL: none */
     uint32_t *proxied;   /* by thread: its clock at its last proxy fence; has_proxy only */
     pe_clock **seen;     /* by thread */
-    pe_clock **acquired; /* by thread: seen by relaxed reads, to be taken at a fence (isa) */
+    pe_clock **acquired; /* by thread: seen by relaxed reads, to be taken at a fence */
     uint32_t *known;     /* by warp: all its lanes have seen their warp up to here */
     bool *is_proxy_news; /* a lane fenced since all lanes met */
     pe_clock **bar;      /* by CTA and barrier: what those who arrived published */
@@ -76,7 +79,8 @@ struct pe_races {
     struct pe_page *pages; /* of shared memory */
     uint32_t n_pages;
     pe_write_seen seen_ok;
-    uint32_t known_time; /* of the launch: what other CTAs did until then happened before */
+    uint32_t proxy_time; /* of the launch: the last fence between proxies for global memory */
+    uint32_t map_time;   /* and the last one for tensor maps */
 };
 
 pe_races *pe_races_new(pe_cluster *cluster); /* NULL when out of memory */
@@ -88,12 +92,23 @@ void pe_race_bar_arrive(pe_warp *w, const pe_inst *i, uint32_t id, uint32_t mask
 /* The threads that wait at the barrier go on; before they are woken. */
 void pe_race_bar_release(pe_cta *cta, uint32_t id, bool is_whole);
 void pe_race_meet(pe_warp *w, uint32_t set, bool is_barrier);
-void pe_race_fence(pe_warp *w, uint32_t mask);
+typedef struct pe_fence {
+    bool is_acquire, is_release, is_sc;
+    uint32_t scope; /* PE_SCOPE_* */
+} pe_fence;
+void pe_race_fence(pe_warp *w, uint32_t mask, const pe_fence *f);
+/* The lanes take c at their next fence. */
+void pe_race_take_later(pe_warp *w, uint32_t mask, pe_clock *c);
 void pe_race_exit(pe_warp *w, uint32_t mask);
 void pe_race_cluster_arrive(pe_warp *w, uint32_t mask, bool is_relaxed);
 void pe_race_cluster_over(pe_cluster *c); /* before waiters are woken */
 void pe_race_cluster_waited(pe_warp *w, uint32_t mask);
 void pe_race_proxy_fence(pe_warp *w, uint32_t mask);
+void pe_race_global_proxy_fence(pe_warp *w);
+void pe_race_map_fence(pe_warp *w);
+/* A copy goes by the tensor map at `at` in global memory: ordered behind who wrote it, and behind a
+ * fence of its proxy. */
+void pe_race_map_used(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t at);
 /* Barriers that these lanes initialised may be signalled by copies. */
 void pe_race_barriers_ready(pe_warp *w, uint32_t mask);
 /* Strong accesses by the lanes `mask` to `generic` addresses order what comes before and after. */
@@ -109,8 +124,9 @@ void pe_race_mbar_arrive(pe_warp *w, pe_mbar *b, uint32_t mask, bool is_relaxed)
 /* Arrivals at b come after what `agent` did until `phase`. */
 void pe_race_mbar_knows(pe_cta *cta, pe_mbar *b, uint32_t agent, uint32_t phase);
 void pe_race_mbar_over(pe_cta *cta, pe_mbar *b); /* a phase is over; before its waiters are woken */
-/* The lanes saw the end of the phase of the barrier wait_key. */
-void pe_race_mbar_waited(pe_warp *w, uint32_t mask);
+/* The lanes saw the end of the phase of the barrier wait_key; relaxed, it orders from their next
+ * fence on. */
+void pe_race_mbar_waited(pe_warp *w, uint32_t mask, bool is_relaxed);
 static inline bool pe_race_knows_agent(const pe_races *r, const pe_clock *seen, uint32_t agent,
                                        uint32_t phase)
 {
@@ -190,8 +206,14 @@ void pe_gshadow_range(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t addr
 void pe_gshadow_settle(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t address,
                        uint32_t size);
 uint32_t pe_gshadow_now(pe_launch *l); /* a new time */
-/* A release at the address of what this CTA knew at `time`; an acquire. */
+/* A release at the address of what came before `time`. What was released there by other clusters,
+ * until when. */
 void pe_gshadow_release(pe_warp *w, uint64_t address, uint32_t time);
-void pe_gshadow_acquire(pe_warp *w, uint64_t address);
+uint32_t pe_gshadow_acquire(pe_warp *w, uint64_t address);
+/* A fence.sc now; returns the time of the one before. */
+uint32_t pe_gshadow_fence_sc(pe_launch *l, uint32_t now);
+/* What a strong load of `size` bytes may still find there, instead of `now`: the value before a
+ * write that nothing orders before it. */
+uint64_t pe_gshadow_stale(pe_warp *w, uint32_t lane, uint64_t address, uint32_t size, uint64_t now);
 
 #endif

@@ -188,7 +188,7 @@ void pe_race_bulk_issue(pe_bulk *b)
         return;
     }
     if (b->kind != PE_BULK_SEND) {
-        each_row(b, b->kind == PE_BULK_LOAD ? PE_T_READ : PE_T_WRITE | PE_T_COPY);
+        each_row(b, PE_T_ASYNC | (b->kind == PE_BULK_LOAD ? PE_T_READ : PE_T_WRITE | PE_T_COPY));
     }
 }
 

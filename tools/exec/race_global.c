@@ -1,27 +1,38 @@
 /* race_global.c: who touched which bytes of global memory during a launch.
  *
  * A cell for every 4 bytes (2 or 1 in pages where smaller accesses were seen) keeps the last write
- * and the reads of two CTAs. Within a CTA the clocks of its threads say what is ordered. Between
- * CTAs there is one time for the launch: who acquires what was released at a time is taken to have
- * seen all that came before it. That asks less than happens-before does, so a report is never
- * wrong; without fences and atomics it is exact. */
+ * and the reads of two CTAs. Within a cluster the clocks of its threads say what is ordered.
+ * Between clusters there is one time for the launch: who acquires what was released at a time is
+ * taken to have seen all that came before it. That asks less than happens-before does, so a report
+ * is never wrong; without fences and atomics it is exact. The same with fences between the proxies:
+ * any of the cluster, behind the write, is taken to be the one that is needed.
+ *
+ * Strong accesses race with nobody, but only fences say when others see them. So a strong load may
+ * get the value before the last strong write of another cluster, for a while that the seed draws,
+ * unless that write happened before it, or a fence.sc of both lies between (pe_gshadow_stale).
+ * Whether a write is hidden depends on write and reading cluster alone, and what is shown then
+ * stays shown: each address keeps its order of values. */
 #include "tools/exec/cluster.h"
 #include "tools/exec/race.h"
 
-enum { PAGE_BITS = 12, PAGE = 1 << PAGE_BITS, N_NEAR = 64 };
+enum { PAGE_BITS = 12, PAGE = 1 << PAGE_BITS, N_NEAR = 64, MAP_SIZE = 128 };
 
 typedef struct mark {
     uint32_t cluster; /* + 1; 0: none */
     uint32_t time, clock, pc;
     uint16_t tid;
-    bool is_strong;
-    bool is_pending; /* a copy that its thread did not wait for */
+    uint8_t strength; /* STRONG_*; how far it is strong */
+    bool is_pending;  /* a copy that its thread did not wait for */
+    bool is_async;    /* through the async proxy */
     bool is_write;
 } mark;
+
+enum { STRONG_NOT, STRONG_CTA, STRONG_CLUSTER, STRONG_WIDE };
 
 typedef struct gcell {
     mark write;
     mark read[2]; /* of two CTAs */
+    uint32_t old; /* what the last write, a strong one, replaced */
 } gcell;
 
 typedef struct gpage {
@@ -43,7 +54,7 @@ struct pe_gshadow {
     } near[N_NEAR];
     pg_map edge_of;
     PG_VEC(gedge) edges;
-    uint32_t now;
+    uint32_t now, sc_time, proxy_time;
 };
 
 bool pe_gshadow_init(pe_launch *l)
@@ -122,21 +133,45 @@ static gpage *page_at(pe_gshadow *g, uint64_t address, uint32_t size)
 /* ---- cells ------------------------------------------------------------------------------------
  */
 
+static const pe_clock *seen_by(const pe_warp *w, uint32_t lane)
+{
+    return w->cta->races->seen[w->race_index * PE_LANES + lane];
+}
+
 static bool is_ordered(const pe_warp *w, uint32_t lane, const mark *m)
 {
     if (m->cluster - 1 == w->cta->cluster->number) {
         return pe_race_knows(w, lane, m->tid, m->clock);
     }
-    return m->time <= w->cta->races->known_time;
+    return m->time <= seen_by(w, lane)->known_time;
+}
+
+/* Both strong, as far as they are apart. */
+static bool are_strong(const pe_warp *w, const mark *mine, const mark *m)
+{
+    uint32_t both = mine->strength < m->strength ? mine->strength : m->strength;
+    uint32_t threads = w->cta->races->warps_of_cta * PE_LANES;
+    return both >= (mine->cluster != m->cluster               ? STRONG_WIDE
+                    : mine->tid / threads != m->tid / threads ? STRONG_CLUSTER
+                                                              : STRONG_CTA);
 }
 
 static bool conflicts(const pe_warp *w, uint32_t lane, const mark *mine, const mark *m)
 {
-    if (m->cluster == 0 || (mine->is_strong && m->is_strong) ||
+    if (m->cluster == 0 || are_strong(w, mine, m) ||
         (m->cluster == mine->cluster && m->time == mine->time)) {
         return false;
     }
     return m->is_pending || !is_ordered(w, lane, m);
+}
+
+/* Ordered, but not between the proxies: what the async proxy does comes after a generic write, or
+ * (isa) its write after a generic read. */
+static bool is_unfenced(const pe_warp *w, const mark *mine, const mark *m)
+{
+    return mine->is_async && m->cluster != 0 && !m->is_async &&
+           m->time >= (m->cluster == mine->cluster ? w->cta->races->proxy_time
+                                                   : w->cta->launch->gshadow->proxy_time);
 }
 
 /* Threads that all store the same to one place by one statement do so on purpose (practice). */
@@ -144,8 +179,8 @@ static bool stores_the_same(pe_warp *w, const pe_inst *i, uint32_t lane, const m
                             const mark *m)
 {
     return !w->cta->races->is_isa && mine->is_write && m->is_write && mine->pc == m->pc &&
-           !mine->is_strong && !mine->is_pending && !m->is_strong && !m->is_pending &&
-           pe_st_is_same(w, i, lane);
+           mine->strength == STRONG_NOT && !mine->is_pending && m->strength == STRONG_NOT &&
+           !m->is_pending && pe_st_is_same(w, i, lane);
 }
 
 /* A read, or a store that another one of the same bytes took the place of. */
@@ -159,36 +194,56 @@ static void remember(gcell *c, const mark *m)
     r[k] = *m;
 }
 
-/* NULL, or what the access races with. */
-static const mark *touch_cell(pe_warp *w, const pe_inst *i, uint32_t lane, gcell *c,
-                              const mark *mine)
+typedef struct found { /* what an access conflicts with */
+    const mark *m;
+    bool is_unfenced;
+} found;
+
+static found touch_cell(pe_warp *w, const pe_inst *i, uint32_t lane, gcell *c, const mark *mine)
 {
     bool is_again = false;
     if (conflicts(w, lane, mine, &c->write)) {
         is_again = stores_the_same(w, i, lane, mine, &c->write);
         if (!is_again) {
-            return &c->write;
+            return (found){.m = &c->write};
         }
+    }
+    if (is_unfenced(w, mine, &c->write)) {
+        return (found){&c->write, true};
     }
     if (!mine->is_write) {
         remember(c, mine);
-        return NULL;
+        return (found){.m = NULL};
     }
     for (uint32_t k = 0; k < 2; k++) {
         if (conflicts(w, lane, mine, &c->read[k])) {
             if (!stores_the_same(w, i, lane, mine, &c->read[k])) {
-                return &c->read[k];
+                return (found){.m = &c->read[k]};
             }
             is_again = true;
+        }
+        if (w->cta->races->is_isa && is_unfenced(w, mine, &c->read[k])) {
+            return (found){&c->read[k], true};
         }
     }
     if (is_again) {
         remember(c, &c->write);
         c->write = *mine;
-        return NULL;
+        return (found){.m = NULL};
     }
-    *c = (gcell){.write = *mine};
-    return NULL;
+    *c = (gcell){.write = *mine, .old = c->old};
+    return (found){.m = NULL};
+}
+
+/* What a strong write is about to replace. */
+static void keep_old(pe_warp *w, uint32_t lane, const gpage *p, gcell *c, uint64_t at)
+{
+    uint64_t left = 0;
+    uint64_t first = at & ~((UINT64_C(1) << p->shift) - 1);
+    const uint8_t *bytes = pe_peek(w, lane, first, &left);
+    c->old = 0;
+    memcpy(&c->old, bytes != NULL ? bytes : (const uint8_t *)&c->old,
+           bytes != NULL && left >= 1u << p->shift ? (size_t)1 << p->shift : 0);
 }
 
 /* Size of the cells that an access wants: 1, 2 or 4 bytes. */
@@ -198,6 +253,14 @@ static uint32_t unit_of(uint64_t address, uint32_t size)
     return (both & 3u) == 0 ? 4 : (both & 1u) == 0 ? 2 : 1;
 }
 
+static uint8_t strength_of(const pe_inst *i)
+{
+    static const uint8_t of[] = {[PE_SCOPE_WIDE] = STRONG_WIDE,
+                                 [PE_SCOPE_CTA] = STRONG_CTA,
+                                 [PE_SCOPE_CLUSTER] = STRONG_CLUSTER};
+    return of[i->target];
+}
+
 void pe_gshadow_range(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t address, uint32_t size,
                       uint8_t kind)
 {
@@ -205,13 +268,15 @@ void pe_gshadow_range(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t addr
     pe_gshadow *g = l->gshadow;
     uint32_t tid = w->race_index * PE_LANES + lane;
     uint32_t unit = unit_of(address, size);
+    bool is_strong = (i->flags & PE_I_STRONG) != 0;
     mark mine = {.cluster = (uint32_t)w->cta->cluster->number + 1,
                  .time = g->now,
                  .clock = w->cta->races->own[tid],
                  .pc = (uint32_t)(i - l->m->code.at),
                  .tid = (uint16_t)tid,
-                 .is_strong = (i->flags & PE_I_STRONG) != 0,
+                 .strength = is_strong ? strength_of(i) : STRONG_NOT,
                  .is_pending = (kind & PE_T_COPY) != 0,
+                 .is_async = (kind & PE_T_ASYNC) != 0,
                  .is_write = (kind & PE_T_WRITE) != 0};
     for (uint64_t at = address, end = at + size; at < end;) {
         gpage *p = page_at(g, at, unit);
@@ -220,15 +285,20 @@ void pe_gshadow_range(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t addr
             return;
         }
         gcell *c = &p->cells[(at & (PAGE - 1)) >> p->shift];
-        const mark *bad = touch_cell(w, i, lane, c, &mine);
+        if (is_strong && mine.is_write) {
+            keep_old(w, lane, p, c, at);
+        }
+        found f = touch_cell(w, i, lane, c, &mine);
+        const mark *bad = f.m;
         if (bad != NULL) {
             pe_mark m = {.cluster = bad->cluster - 1,
                          .tid = bad->tid,
                          .pc = bad->pc,
-                         .kind = bad->is_pending  ? PE_MK_BULK
-                                 : bad->is_strong ? PE_MK_STRONG
-                                                  : PE_MK_PLAIN,
+                         .kind = bad->is_pending               ? PE_MK_BULK
+                                 : bad->strength != STRONG_NOT ? PE_MK_STRONG
+                                                               : PE_MK_PLAIN,
                          .is_grouped = bad->is_pending,
+                         .is_unfenced = f.is_unfenced,
                          .is_write = bad->is_write};
             pe_race_report(w, i, lane, address, size, mine.is_write, &m);
             return;
@@ -240,8 +310,7 @@ void pe_gshadow_range(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t addr
 void pe_gshadow_touch(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t address,
                       const pe_touch *t)
 {
-    uint8_t kind = t->kind & (PE_T_READ | PE_T_WRITE);
-    pe_gshadow_range(w, i, lane, address, t->size, kind);
+    pe_gshadow_range(w, i, lane, address, t->size, t->kind & (PE_T_READ | PE_T_WRITE));
 }
 
 void pe_gshadow_settle(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t address, uint32_t size)
@@ -292,16 +361,95 @@ void pe_gshadow_release(pe_warp *w, uint64_t address, uint32_t time)
     e->time = time > e->time ? time : e->time;
 }
 
-void pe_gshadow_acquire(pe_warp *w, uint64_t address)
+uint32_t pe_gshadow_acquire(pe_warp *w, uint64_t address)
 {
     const pe_gshadow *g = w->cta->launch->gshadow;
     const uint32_t *known = pg_map_get(&g->edge_of, address);
     if (known == NULL) {
-        return;
+        return 0;
     }
     const gedge *e = &g->edges.at[*known];
-    uint32_t time = e->cta != (uint32_t)w->cta->cluster->number ? e->time : e->other_time;
-    if (time > w->cta->races->known_time) {
-        w->cta->races->known_time = time;
+    return e->cta != (uint32_t)w->cta->cluster->number ? e->time : e->other_time;
+}
+
+uint32_t pe_gshadow_fence_sc(pe_launch *l, uint32_t now)
+{
+    uint32_t before = l->gshadow->sc_time;
+    l->gshadow->sc_time = now;
+    return before;
+}
+
+void pe_race_global_proxy_fence(pe_warp *w)
+{
+    uint32_t now = pe_gshadow_now(w->cta->launch);
+    w->cta->races->proxy_time = now;
+    w->cta->launch->gshadow->proxy_time = now;
+}
+
+void pe_race_map_fence(pe_warp *w)
+{
+    w->cta->races->map_time = pe_gshadow_now(w->cta->launch);
+}
+
+void pe_race_map_used(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t at)
+{
+    const ptxexec_module *m = w->cta->launch->m;
+    pe_gshadow_range(w, i, lane, at, MAP_SIZE, PE_T_READ);
+    for (uint32_t k = 0; k < MAP_SIZE && !w->cta->is_failed; k += 4) {
+        const gpage *p = page_at(w->cta->launch->gshadow, at + k, 4);
+        if (p == NULL) {
+            w->cta->worker->is_oom = true;
+            return;
+        }
+        const mark *written = &p->cells[((at + k) & (PAGE - 1)) >> p->shift].write;
+        if (written->cluster != 0 && written->time >= w->cta->races->map_time) {
+            pe_fault_at(w, i, PTXEXEC_F_PROXY,
+                        (pe_place){.lanes = 1u << lane, .address = at, .size = MAP_SIZE},
+                        "the copy goes by the tensor map at 0x%llx, which line %u wrote, and no "
+                        "fence.proxy.tensormap::generic.acquire lies between",
+                        (unsigned long long)at, m->srcs.at[m->code.at[written->pc].src].loc.line);
+        }
     }
+}
+
+/* ---- strong loads -----------------------------------------------------------------------------
+ */
+
+/* How many accesses later the cluster sees a write: at once, soon, or late. */
+static uint32_t delay_of(const pe_warp *w, uint32_t time)
+{
+    uint64_t x = w->cta->launch->o.seed * 0x9E3779B97F4A7C15ull + w->cta->cluster->number;
+    x = (x ^ time) * 0xBF58476D1CE4E5B9ull;
+    x = (x ^ x >> 29) * 0x94D049BB133111EBull;
+    x ^= x >> 32;
+    static const uint32_t most[] = {1, 1, 64, 4096};
+    return (uint32_t)(x >> 2) % most[x & 3u];
+}
+
+static bool is_hidden(const pe_warp *w, uint32_t lane, const mark *m)
+{
+    const pe_clock *seen = seen_by(w, lane);
+    return m->strength != STRONG_NOT && m->cluster != (uint32_t)w->cta->cluster->number + 1 &&
+           m->time > seen->known_time && m->time > seen->visible_time &&
+           w->cta->launch->gshadow->now - m->time < delay_of(w, m->time);
+}
+
+uint64_t pe_gshadow_stale(pe_warp *w, uint32_t lane, uint64_t address, uint32_t size, uint64_t now)
+{
+    pe_gshadow *g = w->cta->launch->gshadow;
+    uint64_t x = now;
+    for (uint64_t at = address, end = at + size; at < end;) {
+        const gpage *p = page_at(g, at, unit_of(address, size));
+        if (p == NULL) {
+            return now; /* the access itself ran out of memory */
+        }
+        uint32_t n = 1u << p->shift;
+        const gcell *c = &p->cells[(at & (PAGE - 1)) >> p->shift];
+        uint32_t skipped = (uint32_t)(at & (n - 1));
+        if (is_hidden(w, lane, &c->write) && skipped == 0 && at + n <= end) {
+            memcpy((uint8_t *)&x + (at - address), &c->old, n);
+        }
+        at += n - skipped;
+    }
+    return x;
 }
