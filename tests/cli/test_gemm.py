@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The library's gemm: right at odd sizes on the executor, without races, in each layout, type, way of
-copying and number of stages; and what it refuses. Orders taken away: test_gemm_mutants.py; spills:
+copying and number of stages; and what it refuses. Orders taken away: tests/mutants; spills:
 sweep.py."""
 import os
 import random

@@ -2,6 +2,9 @@
  * and host threads, and compares with the same program compiled for the host.
  *
  *     peer_run SOURCE_DIR CACHE_DIR [NAME...]
+ *     peer_run SOURCE_DIR CACHE_DIR --list       compiles, and prints the name, kernel and PTX of
+ * each peer_run --try NAME FILE.ptx RACES SEEDS   runs another text as the program NAME, with RACES
+ *                                                off, practice or isa: exit 4 if it fails
  * Programs include files of SOURCE_DIR and of the folder above.
  * Exit: 0 all equal, 1 not, 77 no nvcc (PTXGEN_NVCC, else PATH). */
 #include <errno.h>
@@ -109,10 +112,12 @@ typedef struct run {
     const peer_config *c;
     const u32 *in;
     u32 *out;
-    uint64_t seed;
+    uint64_t seed, max_steps;
     uint32_t threads;
     ptxexec_races races;
 } run;
+
+enum { MANY_STEPS = 20000000, STEPS_TO_TRY = 3000000 };
 
 static bool show_faults(ptxexec_report *r)
 {
@@ -184,7 +189,7 @@ static bool run_once(const run *x)
                                 .params_size =
                                     c->n_maps > 0 ? sizeof p : offsetof(params, n_out) + 4,
                                 .seed = x->seed,
-                                .max_steps = 20000000,
+                                .max_steps = x->max_steps,
                                 .host_threads = x->threads,
                                 .races = x->races};
     is_ok =
@@ -209,7 +214,15 @@ static bool compare(const peer *p, const u32 *got, const u32 *want)
     return true;
 }
 
-static bool run_module(const peer *p, ptxexec_module *m)
+/* What is tried runs with each seed in the mode given; else modes and numbers of threads take
+ * turns. */
+typedef struct attempt {
+    bool is_try;
+    ptxexec_races races;
+    uint32_t n_seeds;
+} attempt;
+
+static bool run_module(const peer *p, ptxexec_module *m, const attempt *t)
 {
     const peer_config *c = p->config;
     u32 *in = calloc(c->n_in + 1, 4);
@@ -222,9 +235,7 @@ static bool run_module(const peer *p, ptxexec_module *m)
         fill(c, in);
         p->host(in, want, c->n_in, c->n_out);
     }
-    bool is_long = getenv("PTXGEN_TEST_LONG") != NULL;
-    uint32_t n_seeds = is_long ? 20 : 4; /* races in 2, in the long form in 16 */
-    for (uint32_t k = 0; k < n_seeds && is_ok; k++) {
+    for (uint32_t k = 0; k < t->n_seeds && is_ok; k++) {
         run x = {.m = m,
                  .entry = entry,
                  .c = c,
@@ -232,8 +243,11 @@ static bool run_module(const peer *p, ptxexec_module *m)
                  .out = out,
                  .seed = k,
                  .threads = k == 3 ? 2 : 1};
-        bool has_races = is_long ? k >= 4 : k == 1 || k == 2;
-        x.races = has_races ? PTXEXEC_RACES_PRACTICE : PTXEXEC_RACES_OFF;
+        bool has_races = t->n_seeds > 4 ? k >= 4 : k == 1 || k == 2;
+        x.max_steps = t->is_try ? STEPS_TO_TRY : MANY_STEPS;
+        x.races = t->is_try   ? t->races
+                  : has_races ? PTXEXEC_RACES_PRACTICE
+                              : PTXEXEC_RACES_OFF;
         is_ok = run_once(&x) && compare(p, out, want);
     }
     free(in);
@@ -242,24 +256,40 @@ static bool run_module(const peer *p, ptxexec_module *m)
     return is_ok;
 }
 
-static bool run_peer(const peer *p, const char *path)
+/* 0: right, 1: no module, 4: not right */
+static int run_peer(const peer *p, const char *path, const attempt *t)
 {
     size_t size = 0;
     char *text = read_file(path, &size);
     ptxexec_module *m = NULL;
     if (text == NULL) {
         fprintf(stderr, "  nvcc made no PTX\n");
-        return false;
+        return 1;
     }
     bool is_ok = ptxexec_module_load(NULL, text, size, &m) == PTXEXEC_OK;
     for (size_t k = 0; m != NULL && k < ptxexec_module_diag_count(m); k++) {
         ptxexec_diag d = ptxexec_module_diag(m, k);
         fprintf(stderr, "  line %u:%u: PG%u %s\n", d.line, d.column, d.number, d.message);
     }
-    is_ok = is_ok && run_module(p, m);
+    int result = !is_ok ? 1 : run_module(p, m, t) ? 0 : 4;
     ptxexec_module_destroy(m);
     free(text);
-    return is_ok;
+    return result;
+}
+
+static int try_one(char **argv)
+{
+    attempt t = {.is_try = true, .n_seeds = (uint32_t)strtoul(argv[5], NULL, 10)};
+    t.races = strcmp(argv[4], "isa") == 0        ? PTXEXEC_RACES_ISA
+              : strcmp(argv[4], "practice") == 0 ? PTXEXEC_RACES_PRACTICE
+                                                 : PTXEXEC_RACES_OFF;
+    for (uint32_t k = 0; k < N_PEERS; k++) {
+        if (strcmp(peers[k].name, argv[2]) == 0) {
+            return run_peer(&peers[k], argv[3], &t);
+        }
+    }
+    fprintf(stderr, "no program %s\n", argv[2]);
+    return 2;
 }
 
 static bool is_wanted(const char *name, int argc, char **argv)
@@ -273,6 +303,9 @@ static bool is_wanted(const char *name, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    if (argc == 6 && strcmp(argv[1], "--try") == 0) {
+        return try_one(argv);
+    }
     const char *nvcc = getenv("PTXGEN_NVCC");
     nvcc = nvcc != NULL && nvcc[0] != 0 ? nvcc : "nvcc";
     if (argc < 3) {
@@ -291,25 +324,32 @@ int main(int argc, char **argv)
     }
     static job jobs[N_PEERS * 2];
     static nvcc_job texts[N_PEERS * 2];
+    bool is_list = argc == 4 && strcmp(argv[3], "--list") == 0;
     size_t n_jobs = list_jobs(jobs);
     size_t n_texts = 0;
     for (size_t k = 0; k < n_jobs; k++) {
-        if (is_wanted(jobs[k].peer->name, argc, argv)) {
+        if (is_list || is_wanted(jobs[k].peer->name, argc, argv)) {
             jobs[n_texts] = jobs[k];
             texts[n_texts++] = (nvcc_job){.name = jobs[k].peer->file, .arch = jobs[k].arch};
         }
     }
     nvcc_compile(nvcc, argv[1], cache, texts, n_texts);
+    attempt all = {.n_seeds = getenv("PTXGEN_TEST_LONG") != NULL ? 16 : 4};
     uint32_t n_passed = 0;
     uint32_t n_failed = 0;
     for (size_t k = 0; k < n_texts; k++) {
-        if (run_peer(jobs[k].peer, texts[k].ptx)) {
+        const peer *p = jobs[k].peer;
+        if (is_list) {
+            printf("%s %s %s\n", p->name, p->entry != NULL ? p->entry : "-", texts[k].ptx);
+        } else if (run_peer(p, texts[k].ptx, &all) == 0) {
             n_passed++;
         } else {
             fprintf(stderr, "FAILED %s (%s)\n", jobs[k].peer->name, texts[k].ptx);
             n_failed++;
         }
     }
-    printf("%u passed, %u failed\n", n_passed, n_failed);
+    if (!is_list) {
+        printf("%u passed, %u failed\n", n_passed, n_failed);
+    }
     return n_failed == 0 ? 0 : 1;
 }

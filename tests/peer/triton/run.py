@@ -271,13 +271,13 @@ def close(got, want, error):
     return got == want if error == 0 else abs(got - want) <= error * (1 + abs(want))
 
 
-def run(ptxgen, name, job, made, tmp, seeds):
+def run(ptxgen, name, job, made, tmp, seeds, options=("--races",)):
     """What is wrong, or None."""
     path, shared, threads, scratch = made
     if "specialized" in name and "setmaxnreg" not in path.read_text():
         return "Triton did not specialise its warps"
     command = [ptxgen, "exec", str(path), "--grid=" + ",".join(map(str, job["grid"])), f"--block={threads}",
-               f"--smem={shared}", "--races", f"--seeds={seeds}"]
+               f"--smem={shared}", *options, f"--seeds={seeds}"]
     outs = []
     for arg, given in job["args"].items():
         file = tmp / f"{name}_{arg}.npy"
