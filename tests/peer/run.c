@@ -245,9 +245,7 @@ static bool run_module(const peer *p, ptxexec_module *m, const attempt *t)
                  .threads = k == 3 ? 2 : 1};
         bool has_races = t->n_seeds > 4 ? k >= 4 : k == 1 || k == 2;
         x.max_steps = t->is_try ? STEPS_TO_TRY : MANY_STEPS;
-        x.races = t->is_try   ? t->races
-                  : has_races ? PTXEXEC_RACES_PRACTICE
-                              : PTXEXEC_RACES_OFF;
+        x.races = t->is_try ? t->races : has_races ? PTXEXEC_RACES_PRACTICE : PTXEXEC_RACES_OFF;
         is_ok = run_once(&x) && compare(p, out, want);
     }
     free(in);
