@@ -184,7 +184,7 @@ def is_ordered_anyway(look):
             used |= {r for a in s.args if a.startswith("[") for r in REGISTER.findall(a)}
         if any(known.get(r) for r in used):
             return False
-    return look.run(look.m.text, [("isa", 12)]) is None
+    return look.run(look.m.text, [("isa", look.m.subject.more_seeds // 2)]) is None
 
 
 RULES = [

@@ -24,7 +24,6 @@ import rules
 import subjects
 
 SEEDS = (("practice", 3), ("isa", 2))
-MORE = (("practice", 24),)  # before a mutant counts as not noticed
 
 
 class Mutant:
@@ -52,9 +51,10 @@ def attempt(subject, text, folder, n, modes):
 
 def judge(m, n, folder, modes):
     try:
-        m.caught = attempt(m.subject, m.text, folder, n, modes) or attempt(m.subject, m.text, folder, n, MORE)
+        m.caught = attempt(m.subject, m.text, folder, n, modes) or attempt(
+            m.subject, m.text, folder, n, [("practice", m.subject.more_seeds)])
         if m.caught is None:
-            look = rules.Look(m, lambda text, modes=modes: attempt(m.subject, text, folder, f"{n}_probe", modes), modes)
+            look = rules.Look(m, lambda text, how=modes[:1]: attempt(m.subject, text, folder, f"{n}_probe", how), modes)
             m.rule = next((r.name for r in rules.RULES if r.holds(look)), None)
     except subjects.Refused as e:
         m.error = f"refused: {e}"

@@ -18,6 +18,7 @@ LIMIT = 120  # seconds, beside the limit on steps
 class Subject:
     """What is mutated: `entry` is the kernel of the text that runs, None for the only one."""
     entry = None
+    more_seeds = 24  # before a mutant counts as not noticed
 
     def mutants(self):
         for m in operators.mutants(self.text):
@@ -146,21 +147,22 @@ class Own(Subject):
 
 # The kernels of the library that have something to order: settings and sizes, odd, even where the compiler has a way for such
 # rows, and large enough that all of a ring's slots come round twice.
-ROWS = [{"rows": 3, "cols": 613}, {"rows": 2, "cols": 1304}]
+ROWS = [{"rows": 3, "cols": 613}, {"rows": 2, "cols": 1304}, {"rows": 3, "cols": 200}]
 GEMMS = [("f16", 8, 2), ("f16", 8, 3), ("f16", 8, 4), ("f16", 8, 5), ("f16", 1, 1), ("f16", 2, 3), ("tf32", 4, 3),
          ("tf32", 1, 2), ("f32", 1, 3), ("s8", 16, 3)]
-SQUARES = [{"m": 33, "n": 47, "k": 150}, {"m": 130, "n": 136, "k": 200}]
+SQUARES = [{"m": 33, "n": 47, "k": 150}, {"m": 34, "n": 46, "k": 150}, {"m": 130, "n": 136, "k": 200}]
 LIBRARY = [
     *[(kernel, settings, ROWS, []) for kernel in ("softmax", "layernorm", "rmsnorm") for settings in (["block=256"], [])],
-    ("reduce", ["axis=inner"], [{"rows": 3, "cols": 2777}, {"rows": 3, "cols": 2776}], []),
+    ("reduce", ["axis=inner"], [{"rows": 3, "cols": 2777}, {"rows": 3, "cols": 777}], []),
     ("reduce", ["axis=outer"], [{"rows": 333, "cols": 77}], []),
-    ("reduce", ["axis=full", "op=max"], [{"rows": 33, "cols": 177}, {"rows": 33, "cols": 176}], []),
+    ("reduce", ["axis=full", "op=max"], [{"rows": 33, "cols": 177}, {"rows": 7, "cols": 77}], []),
     ("transpose", [], [{"m": 70, "n": 133}], []),
     ("transpose", ["dtype=i8", "div=4"], [{"m": 68, "n": 132}], []),
     *[("gemm", [f"dtype={t}", f"align={a}", f"stages={s}", "tile_m=32", "tile_n=32", f"tile_k={32 if t == 's8' else 16}"],
        [{"m": 33, "n": 47, "k": 150} if a == 1 else {"m": 32 + a, "n": 48, "k": 144}],
        [{"m": 32, "n": 32, "k": trips * (32 if t == "s8" else 16)} for trips in range(10)]) for t, a, s in GEMMS],
-    ("gemm", ["split_k=3", "bias=1"], [{"m": 33, "n": 47, "k": 390}, {"m": 40, "n": 48, "k": 400}], []),
+    ("gemm", ["split_k=3", "bias=1"], [{"m": 33, "n": 47, "k": 390}, {"m": 34, "n": 46, "k": 390},
+                                            {"m": 40, "n": 48, "k": 400}], []),
     ("gemm", [], SQUARES, []),
 ]
 FILES = [
@@ -181,6 +183,7 @@ def own(ptxgen, folder, pattern):
 class Triton(Subject):
     """A kernel of tests/peer/triton."""
     group = "triton"
+    more_seeds = 4  # seconds each
 
     def __init__(self, harness, ptxgen, name, job, made, folder):
         self.name, self.job, self.made, self.folder = "triton " + name, job, made, pathlib.Path(folder)

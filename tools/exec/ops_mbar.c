@@ -52,36 +52,46 @@ static bool begin(pe_warp *w, const pe_inst *i, uint32_t mask, uint8_t kind)
     return !w->cta->is_failed;
 }
 
-static void init(pe_warp *w, const pe_inst *i, uint32_t mask)
+/* Something done to each lane's barrier, which is live unless `is_new`. */
+typedef void (*lane_fn)(pe_mbar_use *u, uint64_t at);
+static void each_lane(pe_warp *w, const pe_inst *i, uint32_t mask, bool is_new, lane_fn fn)
 {
-    const uint32_t *count = pe_src32(w, i->b);
-    if (!begin(w, i, mask, PE_T_WRITE)) {
-        return;
-    }
     pg_foreach_lane(l, mask)
     {
         pe_mbar_use u;
         uint64_t at = 0;
-        if (!place(w, i, l, &u, &at)) {
+        if (!place(w, i, l, &u, &at) || (!is_new && !pe_mbar_find(&u, at))) {
             return;
         }
-        pe_mbar_init(&u, at, count[l]);
+        fn(&u, at);
+        if (w->cta->is_failed) {
+            return;
+        }
     }
+}
+
+static void init_one(pe_mbar_use *u, uint64_t at)
+{
+    pe_mbar_init(u, at, pe_src32(u->w, u->i->b)[u->lane]);
+}
+
+static void init(pe_warp *w, const pe_inst *i, uint32_t mask)
+{
+    if (begin(w, i, mask, PE_T_WRITE)) {
+        each_lane(w, i, mask, true, init_one);
+    }
+}
+
+static void inval_one(pe_mbar_use *u, uint64_t at)
+{
+    (void)at;
+    pe_mbar_inval(u);
 }
 
 static void inval(pe_warp *w, const pe_inst *i, uint32_t mask)
 {
-    if (!begin(w, i, mask, PE_T_WRITE | PE_T_END)) {
-        return;
-    }
-    pg_foreach_lane(l, mask)
-    {
-        pe_mbar_use u;
-        uint64_t at = 0;
-        if (!place(w, i, l, &u, &at) || !pe_mbar_find(&u, at)) {
-            return;
-        }
-        pe_mbar_inval(&u);
+    if (begin(w, i, mask, PE_T_WRITE | PE_T_END)) {
+        each_lane(w, i, mask, false, inval_one);
     }
 }
 
@@ -231,28 +241,21 @@ static void late_arrive(pe_task *t)
     (void)pe_mbar_arrive(&u, 1, 0);
 }
 
+static void copies_arrive_one(pe_mbar_use *u, uint64_t at)
+{
+    if (u->i->op == 0) {
+        pe_mbar_more(u);
+    }
+    pe_copy_claim(u->w, u->lane, u->b);
+    pe_task t = {.run = late_arrive, .w = u->w, .i = u->i, .lane = u->lane, .at = at};
+    t.order = u->w->n_issued;
+    pe_task_add(u->w->cta, &t);
+}
+
 static void copies_arrive(pe_warp *w, const pe_inst *i, uint32_t mask)
 {
-    if (!begin(w, i, mask, PE_T_READ | PE_T_WRITE)) {
-        return;
-    }
-    pg_foreach_lane(l, mask)
-    {
-        pe_mbar_use u;
-        uint64_t at = 0;
-        if (!place(w, i, l, &u, &at) || !pe_mbar_find(&u, at)) {
-            return;
-        }
-        if (i->op == 0) {
-            pe_mbar_more(&u);
-        }
-        pe_copy_claim(w, l, u.b);
-        pe_task t = {.run = late_arrive, .w = w, .i = i, .lane = l, .at = at};
-        t.order = w->n_issued;
-        pe_task_add(w->cta, &t);
-        if (w->cta->is_failed) {
-            return;
-        }
+    if (begin(w, i, mask, PE_T_READ | PE_T_WRITE)) {
+        each_lane(w, i, mask, false, copies_arrive_one);
     }
 }
 
