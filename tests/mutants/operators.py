@@ -1,9 +1,9 @@
 """What is done to an instruction that orders something: a table of operators over the statements of any PTX text.
 
-A statement is text between `;`, braces and labels; comments are blanked first, so that places stay."""
+A statement is text between `;`, braces and labels; comments and lines of debuggers are blanked first, so that places stay."""
 import re
 
-COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
+COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*|\.(?:loc|file)\b[^\n]*", re.S)
 STATEMENT = re.compile(r"(?P<guard>@!?[\w%$]+\s+)?(?P<op>[a-z_][\w]*(?:(?:\.|::)[\w]+)+)(?P<args>[^;]*);")
 ORDERS = re.compile(r"bar\.|barrier\.|fence\b|membar\.|mbarrier\.(?!pending|inval)|wgmma\.(?!mma)|griddepcontrol\.wait"
                     r"|cp\.async\.(?:commit|wait|mbarrier|bulk)|cp\.reduce\.async|(?:ld|st|atom|red)\.\S*\.?(?:acquire|release|acq_rel)\b"
