@@ -191,8 +191,9 @@ class Triton(Subject):
         self.text = pathlib.Path(made[0]).read_text()
 
     def run(self, path, races, seeds):
-        said = self.harness.run(self.ptxgen, f"{self.short}_{os.path.basename(path)}", self.job, (path, *self.made[1:]),
-                                self.folder, seeds, [f"--races={races}", "--max-steps=3000000"])
+        made = (pathlib.Path(path), *self.made[1:])
+        said = self.harness.run(self.ptxgen, f"{self.short}_{os.path.basename(path)}", self.job, made, self.folder, seeds,
+                                [f"--races={races}", "--max-steps=3000000"])
         if said is None:
             return None
         found = FAULT.search(said)
