@@ -332,15 +332,15 @@ typedef struct job {
     bool wants_values;
     pg_arena *arena;
     pg_live_peak *out;
-    peak *best;      /* by block: in the order that keeps least alive */
-    uint32_t *early; /* by block: with loads first */
-    peak *worst;     /* by span: of its blocks */
+    peak *best;     /* by block: in the order that keeps least alive */
+    uint32_t *wide; /* by block: with all chains side by side */
+    peak *worst;    /* by span: of its blocks */
 } job;
 
 static pg_status run_order(pg_live *l, const job *j, pg_live_mode mode, walk *w)
 {
     *w = (walk){.spans = j->spans, .n_spans = j->n_spans, .out_arena = j->arena};
-    PG_TRY(pg_live_costs(l, mode));
+    PG_TRY(pg_live_costs(l));
     PG_TRY(pg_live_order(l, mode, NULL));
     PG_TRY(pg_live_reorder(l));
     return walk_begin(w, l) && walk_all(w) ? PG_OK : PG_E_NOMEM;
@@ -381,8 +381,8 @@ static pg_status run_mode(pg_live *l, const job *j, pg_live_mode mode)
     find_held(&w, j->out);
     for (uint32_t b = 0; b < l->blocks.n; b++) {
         const peak p = peak_of_block(&w, b, mode, &now);
-        if (mode == PG_LIVE_EARLY) {
-            j->early[b] = p.live;
+        if (mode == PG_LIVE_WIDE) {
+            j->wide[b] = p.live;
         } else if (j->best[b].at == UINT32_MAX || p.live < j->best[b].live) {
             j->best[b] = p;
         }
@@ -390,8 +390,9 @@ static pg_status run_mode(pg_live *l, const job *j, pg_live_mode mode)
     return pg_arena_status(l->arena);
 }
 
-/* The register counts at which one more warp fits onto a quarter of a multiprocessor. ptxas goes no
- * further up than to the next of them to run loads early. */
+/* The register counts at which one more warp fits onto a quarter of a multiprocessor. Up to the
+ * first, registers cost no warps; ptxas goes no further up than to the next to run chains side by
+ * side. */
 static uint32_t step_above(uint32_t regs)
 {
     static const uint8_t steps[] = {32, 40, 48, 56, 64, 72, 80, 96, 128, 168, 255};
@@ -403,14 +404,19 @@ static uint32_t step_above(uint32_t regs)
     return regs;
 }
 
-/* Fitted to what ptxas gives library kernels (tests/sass/registers.py): some more than the least,
- * to run independent chains side by side, and a quarter of what running loads early could take. */
-static uint32_t estimate(uint32_t least, uint32_t early)
+/* Fitted to what ptxas gives library kernels (tests/sass/registers.py): four more than the least,
+ * and most of what all chains side by side could take, up to the next step or a tenth more and
+ * eight, whichever is less. */
+static uint32_t estimate(uint32_t least, uint32_t wide)
 {
-    uint32_t step = step_above(least);
-    uint32_t high = early > least ? early : least;
-    high = high < step ? high : step;
-    return (108 * least + 24 * (high - least) + 50) / 100;
+    enum { BESIDES = 4, FREE = 32 };
+    const uint32_t low = least + BESIDES;
+    const uint32_t step = step_above(low < 2 ? 0 : low - 2);
+    const uint32_t more = low + low / 10 + 8;
+    uint32_t high = step < more ? step : more;
+    high = high < FREE ? FREE : high;
+    high = high < wide + BESIDES ? high : wide + BESIDES;
+    return least == 0 || high <= low ? (least == 0 ? 0 : low) : low + (9 * (high - low) + 5) / 10;
 }
 
 /* Each block has its own order: the peak of a span is the highest of its blocks' lowest. */
@@ -419,11 +425,11 @@ static void find_worst(const pg_live *l, const job *j)
     for (uint32_t i = 0; i < j->n_spans; i++) {
         const pg_live_span *span = &j->spans[i];
         peak *worst = &j->worst[i];
-        uint32_t early = 0;
+        uint32_t wide = 0;
         *worst = (peak){.at = UINT32_MAX, .stmt = UINT32_MAX};
         uint32_t b = span->first < l->f->body.n ? l->block_of[span->first] : l->blocks.n;
         for (; b < l->blocks.n && l->blocks.at[b].first < span->end; b++) {
-            early = j->early[b] > early ? j->early[b] : early;
+            wide = j->wide[b] > wide ? j->wide[b] : wide;
             if (worst->at == UINT32_MAX ||
                 (j->best[b].at != UINT32_MAX && j->best[b].live > worst->live)) {
                 *worst = j->best[b];
@@ -431,7 +437,7 @@ static void find_worst(const pg_live *l, const job *j)
         }
         j->out[i].least = worst->live;
         j->out[i].stmt = worst->stmt;
-        j->out[i].estimate = estimate(worst->live, early);
+        j->out[i].estimate = estimate(worst->live, wide);
     }
 }
 
@@ -473,7 +479,7 @@ static pg_status run(pg_live *l, job *j)
         j->out[i] = (pg_live_peak){.stmt = UINT32_MAX};
     }
     j->best = PG_NEWS(l->arena, peak, l->blocks.n + 1);
-    j->early = PG_NEWS(l->arena, uint32_t, l->blocks.n + 1);
+    j->wide = PG_NEWS(l->arena, uint32_t, l->blocks.n + 1);
     j->worst = PG_NEWS(l->arena, peak, j->n_spans + 1);
     PG_TRY(pg_arena_status(l->arena));
     for (uint32_t b = 0; b < l->blocks.n; b++) {

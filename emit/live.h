@@ -1,7 +1,8 @@
 /* live.h: live ranges on the PTX object model, and how many registers ptxas is likely to give.
  *
- * ptxas orders a block anew before it gives out registers, so one order says little. Three are
- * looked at: loads as early as they can run, and two that keep little alive (docs/registers.md). */
+ * ptxas orders a block anew before it gives out registers, so one order says little. Three that
+ * keep little alive are looked at, and one that runs all chains side by side (docs/registers.md).
+ */
 #ifndef PG_EMIT_LIVE_H
 #define PG_EMIT_LIVE_H
 

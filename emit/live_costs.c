@@ -3,8 +3,9 @@
  * I1  Constants, parameters and the size of the grid stand in constant memory or in instructions:
  *     they cost nothing. Predicates have registers of their own.
  * I2  Halves that come from or go into a 32-bit register are used in place: half a register each.
- * I3  Integers that are the same for all threads may live in uniform registers: ptxas puts some of
- *     them there. They cost three quarters, and nothing where a mode says so. */
+ *     What is loaded as a half fills a register until it is packed.
+ * I3  Integers that are the same for all threads cost a quarter: ptxas keeps most of them in
+ * uniform registers. */
 #include "emit/live_int.h"
 
 /* From what differs between threads to all that depends on it. */
@@ -51,7 +52,7 @@ pg_status pg_live_uniform(pg_live *l)
 }
 
 /* I2 */
-static void cost_halves(pg_live *l)
+static void cost_halves(pg_live *l, const bool *is_loaded)
 {
     const pg_ptx_func *f = l->f;
     for (uint32_t s = 0; s < f->body.n; s++) {
@@ -61,7 +62,8 @@ static void cost_halves(pg_live *l)
             const pg_ptx_opnd *o = &f->pool.at[t->ops + k];
             for (uint32_t j = 0; o->kind == PG_PTX_O_VEC && o->n == 2 && j < 2; j++) {
                 const pg_ptx_opnd *half = &f->pool.at[o->id + j];
-                if (half->kind == PG_PTX_O_REG && l->quarters[half->id] == 4) {
+                if (half->kind == PG_PTX_O_REG && l->quarters[half->id] == 4 &&
+                    !is_loaded[half->id]) {
                     l->quarters[half->id] = 2;
                 }
             }
@@ -69,12 +71,13 @@ static void cost_halves(pg_live *l)
     }
 }
 
-pg_status pg_live_costs(pg_live *l, pg_live_mode mode)
+pg_status pg_live_costs(pg_live *l)
 {
     const pg_ptx_func *f = l->f;
     const pg_live_index *x = &l->text;
     l->quarters = PG_NEWS(l->arena, uint8_t, f->regs.n + 1);
     bool *is_made = PG_NEWS(l->arena, bool, f->regs.n + 1); /* by something that costs, or twice */
+    bool *is_loaded = PG_NEWS(l->arena, bool, f->regs.n + 1);
     bool *is_known = PG_NEWS(l->arena, bool, f->regs.n + 1);
     PG_TRY(pg_arena_status(l->arena));
     for (uint32_t i = 0; i < x->n; i++) {
@@ -83,14 +86,15 @@ pg_status pg_live_costs(pg_live *l, pg_live_mode mode)
             is_made[r->reg] =
                 is_made[r->reg] || is_known[r->reg] || (l->what[r->at] & PG_LIVE_FREE) == 0;
             is_known[r->reg] = true;
+            is_loaded[r->reg] = is_loaded[r->reg] || (l->what[r->at] & PG_LIVE_LOAD) != 0;
         }
     }
     for (uint32_t r = 0; r < f->regs.n; r++) {
         uint32_t bits = pg_ptx_type_infos[f->regs.at[r].type].bits;
-        bool is_nothing = !is_made[r] || bits == 1 || (mode == PG_LIVE_EARLY && l->is_uniform[r]);
-        uint32_t per_word = l->is_uniform[r] ? 3 : 4;
+        bool is_nothing = !is_made[r] || bits == 1;
+        uint32_t per_word = l->is_uniform[r] ? 1 : 4;
         l->quarters[r] = (uint8_t)(is_nothing ? 0 : bits <= 32 ? per_word : per_word * bits / 32);
     }
-    cost_halves(l);
+    cost_halves(l, is_loaded);
     return PG_OK;
 }

@@ -56,10 +56,10 @@ enum {
 };
 
 typedef enum pg_live_mode {
-    PG_LIVE_EARLY, /* loads first; what is the same for all threads is in registers of its own */
     PG_LIVE_LATE,  /* everything where it is first needed */
     PG_LIVE_TEXT,  /* arithmetic as written, loads and conversions where they are needed */
     PG_LIVE_GIVEN, /* all as written */
+    PG_LIVE_WIDE,  /* all chains side by side */
     PG_LIVE_MODE_COUNT
 } pg_live_mode;
 
@@ -81,10 +81,10 @@ typedef struct pg_live {
 pg_status pg_live_classify(pg_live *l); /* what */
 /* Blocks, loops and edges. A block ends where a span begins or ends, too. */
 pg_status pg_live_flow(pg_live *l, const pg_live_span *spans, uint32_t n_spans);
-pg_status pg_live_refs(pg_live *l);                     /* text, without by_reg, and ranges */
-pg_status pg_live_index_text(pg_live *l);               /* its by_reg */
-pg_status pg_live_uniform(pg_live *l);                  /* is_uniform */
-pg_status pg_live_costs(pg_live *l, pg_live_mode mode); /* quarters */
+pg_status pg_live_refs(pg_live *l);       /* text, without by_reg, and ranges */
+pg_status pg_live_index_text(pg_live *l); /* its by_reg */
+pg_status pg_live_uniform(pg_live *l);    /* is_uniform */
+pg_status pg_live_costs(pg_live *l);      /* quarters */
 /* order: of the blocks that are wanted, all if it is NULL; the others are as written. */
 pg_status pg_live_order(pg_live *l, pg_live_mode mode, const bool *is_wanted);
 pg_status pg_live_reorder(pg_live *l); /* ordered, from text and order */

@@ -2,10 +2,10 @@
  *
  * An epoch is a run of statements between two that order memory or control: nothing moves across
  * those except arithmetic that is needed later only. In an epoch
- *   EARLY  loads come first, each behind what its address needs,
  *   LATE   nothing comes first,
  *   TEXT   arithmetic comes as written,
  *   GIVEN  everything does,
+ *   WIDE   what depends on least comes first: all chains advance together,
  * and all else comes where it is first needed: by a store, a branch, a value that the block hands
  * on, or by what came before.
  *
@@ -22,6 +22,7 @@ typedef struct order {
     uint32_t *last_write;            /* by register: statement + 1 */
     uint32_t *readers, *next_reader; /* reads of a register since then: chain of refs + 1 */
     bool *is_done;
+    uint32_t *level; /* by statement: length of the longest chain in its block that ends there */
     uint32_t n_out;
     pg_vec_u32 stack, edge;
 } order;
@@ -145,13 +146,39 @@ static bool is_root(const order *o, uint32_t s, uint32_t block, bool is_before_s
            lives_on(o, s, block);
 }
 
+static void find_levels(order *o, uint32_t first, uint32_t end)
+{
+    for (uint32_t s = first; s < end; s++) {
+        uint32_t level = 0;
+        for (uint32_t e = o->dep_at[s]; e < o->dep_at[s + 1]; e++) {
+            const uint32_t below = o->level[o->deps.at[e]] + 1;
+            level = below > level ? below : level;
+        }
+        o->level[s] = level;
+    }
+}
+
+/* Level by level; a level's statements in order of the text. */
+static bool order_wide(order *o, uint32_t first, uint32_t end)
+{
+    for (uint32_t level = 0, next = 0; next != UINT32_MAX; level = next) {
+        next = UINT32_MAX;
+        for (uint32_t s = first; s < end; s++) {
+            if (o->level[s] > level) {
+                next = o->level[s] < next ? o->level[s] : next;
+            } else if (!o->is_done[s] && !put(o, s)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 static bool order_epoch(order *o, uint32_t block, uint32_t first, uint32_t end)
 {
     bool is_before_split = end < o->l->blocks.at[block].end && is_a(o, end, PG_LIVE_SPLIT);
-    for (uint32_t s = first; s < end && o->mode == PG_LIVE_EARLY; s++) {
-        if (is_a(o, s, PG_LIVE_LOAD) && !put(o, s)) {
-            return false;
-        }
+    if (o->mode == PG_LIVE_WIDE) {
+        return order_wide(o, first, end);
     }
     for (uint32_t s = first; s < end; s++) {
         if (is_root(o, s, block, is_before_split) && !put(o, s)) {
@@ -172,6 +199,9 @@ static bool order_block(order *o, uint32_t block)
     o->n_out = b->first;
     if (!find_deps(o, b->first, b->end)) {
         return false;
+    }
+    if (o->mode == PG_LIVE_WIDE) {
+        find_levels(o, b->first, b->end);
     }
     for (uint32_t s = b->first; s < b->end;) {
         uint32_t end = s;
@@ -200,6 +230,7 @@ pg_status pg_live_order(pg_live *l, pg_live_mode mode, const bool *is_wanted)
     o.last_write = PG_NEWS(l->arena, uint32_t, f->regs.n + 1);
     o.readers = PG_NEWS(l->arena, uint32_t, f->regs.n + 1);
     o.next_reader = PG_NEWS(l->arena, uint32_t, l->text.n + 1);
+    o.level = PG_NEWS(l->arena, uint32_t, f->body.n + 1);
     o.is_done = PG_NEWS(l->arena, bool, f->body.n + 1);
     PG_TRY(pg_arena_status(l->arena));
     for (uint32_t s = 0; s < f->body.n; s++) {
