@@ -92,9 +92,7 @@ def check_refused(r, tools):
     """Tiles that cannot fit: an error that names them. One step smaller they compile."""
     for kernel, settings, wrong, right in (
             ("gemm", "dtype=f32 tile_n=32 stages=2", "tile_k=128", "tile_k=32"),
-            ("add", "dtype=bf16 block=8192", "warps=1", "warps=8"),
             ("silu_mul", "dtype=f32 block=8192", "warps=1", "warps=8"),
-            ("gelu", "dtype=f16 block=16384", "warps=2", "warps=16"),
             ("softmax", "dtype=f32 block=16384", "warps=1", "warps=8")):
         for one, fits in ((wrong, False), (right, True)):
             flags = [x for s in [*settings.split(), one] for x in ("--set", s)]
