@@ -180,8 +180,8 @@ static void put_ptx(pg_strbuf *b, const loop *l)
 }
 
 /* One launch; its values go to `out`. */
-static bool launch(ptxexec_module *m, const loop *l, uint32_t trips, ptxexec_launch_options *o,
-                   uint32_t *out, loop_cost *cost)
+static bool launch(ptxexec_module *m, const loop *l, uint32_t trips,
+                   const ptxexec_launch_options *how, uint32_t *out, loop_cost *cost)
 {
     ptxexec_device *d = NULL;
     ptxexec_report *r = NULL;
@@ -189,10 +189,11 @@ static bool launch(ptxexec_module *m, const loop *l, uint32_t trips, ptxexec_lau
     bool is_ok = ptxexec_device_create(NULL, &d) == PTXEXEC_OK &&
                  ptxexec_device_alloc(d, N * sizeof *out, PTXEXEC_FILL_ZERO, "out", &params[0]) ==
                      PTXEXEC_OK;
-    o->params = params;
-    o->params_size = 12;
+    ptxexec_launch_options o = *how;
+    o.params = params;
+    o.params_size = 12;
     clock_t start = clock();
-    if (is_ok && ptxexec_launch(d, m, o, &r) != PTXEXEC_OK) {
+    if (is_ok && ptxexec_launch(d, m, &o, &r) != PTXEXEC_OK) {
         (void)fprintf(stderr, "%s: %s\n", l->name,
                       ptxexec_report_fault_count(r) > 0 ? ptxexec_report_fault(r, 0).message
                                                         : "not run");
