@@ -145,4 +145,28 @@ uint32_t pe_f64_to_small(double x, pe_fmt fmt, uint32_t mode);
  * rounding. */
 double pe_add_odd(double a, double b);
 
+/* f16 without branches, so that loops over lanes vectorise. */
+static inline float pe_f16_value(uint32_t h)
+{
+    uint32_t x = (h & 0x7FFFu) << 13;
+    uint32_t finite = pe_b32(pe_f32(x) * 0x1p112f);
+    uint32_t is_special = 0u - (uint32_t)((h & 0x7C00u) == 0x7C00u);
+    uint32_t r = (finite & ~is_special) | ((x | 0x7F800000u) & is_special);
+    return pe_f32(r | (h & 0x8000u) << 16);
+}
+/* To nearest even, NaNs canonical. */
+static inline uint32_t pe_f16_bits(float f)
+{
+    uint32_t b = pe_b32(f);
+    uint32_t u = b & 0x7FFFFFFFu;
+    uint32_t small = pe_b32(pe_f32(u) + 0.5f) - 0x3F000000u; /* the sum rounds at 2^-24 */
+    uint32_t normal = (u - 0x38000000u + 0xFFFu + (u >> 13 & 1u)) >> 13;
+    uint32_t is_small = 0u - (uint32_t)(u < 0x38800000u);
+    uint32_t is_large = 0u - (uint32_t)(u >= 0x47800000u);
+    uint32_t is_nan = 0u - (uint32_t)(u > 0x7F800000u);
+    uint32_t r = (small & is_small) | (normal & ~is_small);
+    r = (r & ~is_large) | (0x7C00u & is_large);
+    return ((r | (b >> 16 & 0x8000u)) & ~is_nan) | (0x7FFFu & is_nan);
+}
+
 #endif

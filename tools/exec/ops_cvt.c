@@ -252,7 +252,7 @@ static void half_to_f32(pe_warp *w, const pe_inst *i, uint32_t mask)
     pe_fmt fmt = fmt_of(p->from);
     uint32_t t[PE_LANES];
     for (uint32_t l = 0; l < PE_LANES; l++) {
-        t[l] = pe_r32((float)pe_small_to_f64(pa[l] & 0xFFFFu, fmt));
+        t[l] = fmt == PE_FMT_F16 ? pe_r32(pe_f16_value(pa[l])) : pe_r32(pe_f32(pa[l] << 16));
     }
     pe_put32(w, i->d, t, mask, pe_poison32(w, i->a));
 }
@@ -263,7 +263,10 @@ static void f32_to_half(pe_warp *w, const pe_inst *i, uint32_t mask)
     const uint32_t *pa = pe_src32(w, i->a);
     pe_fmt fmt = fmt_of(p->to);
     uint32_t t[PE_LANES];
-    for (uint32_t l = 0; l < PE_LANES; l++) {
+    for (uint32_t l = 0; l < PE_LANES && fmt == PE_FMT_F16; l++) {
+        t[l] = pe_f16_bits(pe_f32(pa[l]));
+    }
+    for (uint32_t l = 0; l < PE_LANES && fmt != PE_FMT_F16; l++) {
         t[l] = pe_f64_to_small((double)pe_f32(pa[l]), fmt, PE_RN);
     }
     pe_put32(w, i->d, t, mask, pe_poison32(w, i->a));

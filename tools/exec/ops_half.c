@@ -137,12 +137,17 @@ static uint32_t flush_half(uint32_t x, const pe_inst *i)
     return (i->op & H_FTZ) != 0 && (x & 0x7C00u) == 0 ? x & 0x8000u : x;
 }
 
+static double value_of(uint32_t bits, pe_fmt fmt)
+{
+    return fmt == PE_FMT_F16 ? (double)pe_f16_value(bits) : (double)pe_f32(bits << 16);
+}
+
 static uint32_t arith_one(const pe_inst *i, uint32_t x, uint32_t y, uint32_t z)
 {
     pe_fmt fmt = fmt_of(i->type);
-    double a = pe_small_to_f64(flush_half(x & 0xFFFFu, i), fmt);
-    double b = pe_small_to_f64(flush_half(y & 0xFFFFu, i), fmt);
-    double c = pe_small_to_f64(flush_half(z & 0xFFFFu, i), fmt);
+    double a = value_of(flush_half(x & 0xFFFFu, i), fmt);
+    double b = value_of(flush_half(y & 0xFFFFu, i), fmt);
+    double c = value_of(flush_half(z & 0xFFFFu, i), fmt);
     double v = i->n == '+'   ? pe_add_odd(a, b)
                : i->n == '-' ? pe_add_odd(a, -b)
                : i->n == '*' ? a * b
@@ -166,6 +171,30 @@ static uint32_t arith(const pe_inst *i, uint32_t x, uint32_t y, uint32_t z)
 PE_OP2(half_2, 32, arith(i, x, y, 0))
 PE_OP3(half_3, 32, arith(i, x, y, z))
 
+/* f16 to nearest, the usual case, in f32: products are exact there, and a sum rounded to 24 bits
+ * first rounds to 11 as the exact one does (24 >= 2 * 11 + 2; subnormal sums are exact). */
+#define HALF(name, op)                                                                  \
+    static inline uint32_t name##_pair(uint32_t x, uint32_t y)                          \
+    {                                                                                   \
+        uint32_t low = pe_f16_bits(pe_f16_value(x) op pe_f16_value(y));                 \
+        return low | pe_f16_bits(pe_f16_value(x >> 16) op pe_f16_value(y >> 16)) << 16; \
+    }                                                                                   \
+    PE_OP2(name##_f16, 32, pe_f16_bits(pe_f16_value(x) op pe_f16_value(y)))             \
+    PE_OP2(name##_f16x2, 32, name##_pair(x, y))
+HALF(plus, +)
+HALF(minus, -)
+HALF(times, *)
+
+static pe_fn usual_f16(const pe_inst *i)
+{
+    bool is_usual = i->op == PE_RN && fmt_of(i->type) == PE_FMT_F16;
+    bool is_two = is_pair(i->type);
+    return !is_usual     ? half_2
+           : i->n == '+' ? (is_two ? plus_f16x2 : plus_f16)
+           : i->n == '-' ? (is_two ? minus_f16x2 : minus_f16)
+                         : (is_two ? times_f16x2 : times_f16);
+}
+
 void pe_half_arith(pe_dec *d, pg_ptx_type t, char op)
 {
     (void)pe_take(d, "rnd");
@@ -179,7 +208,7 @@ void pe_half_arith(pe_dec *d, pg_ptx_type t, char op)
     if (op == 'f') {
         pe_end3(d, t, half_3);
     } else {
-        pe_end2(d, t, half_2);
+        pe_end2(d, t, usual_f16(&d->i));
     }
 }
 

@@ -9,16 +9,6 @@
 /* ---- elements -----------------------------------------------------------------------------------
  */
 
-/* Without branches, so that rows of them vectorise. */
-static inline double half_value(uint32_t h)
-{
-    uint32_t x = (h & 0x7FFFu) << 13;
-    uint32_t finite = pe_r32(pe_f32(x) * 0x1p112f);
-    uint32_t is_special = 0u - (uint32_t)((h & 0x7C00u) == 0x7C00u);
-    uint32_t r = (finite & ~is_special) | ((x | 0x7F800000u) & is_special);
-    return (double)pe_f32(r | (h & 0x8000u) << 16);
-}
-
 static inline double e4m3_value(uint32_t v)
 {
     float f = pe_f32((v & 0x7Fu) << 20) * 0x1p120f;
@@ -45,7 +35,7 @@ static void unpack(const uint8_t *p, pe_wg_type type, double *out)
     switch (type) {
     case PE_WG_F16:
         for (uint32_t k = 0; k < 16; k++) {
-            out[k] = half_value(get16(p, k));
+            out[k] = (double)pe_f16_value(get16(p, k));
         }
         break;
     case PE_WG_BF16:
@@ -65,7 +55,7 @@ static void unpack(const uint8_t *p, pe_wg_type type, double *out)
         break;
     case PE_WG_E5M2:
         for (uint32_t k = 0; k < 32; k++) {
-            out[k] = half_value((uint32_t)p[k] << 8);
+            out[k] = (double)pe_f16_value((uint32_t)p[k] << 8);
         }
         break;
     case PE_WG_S8:
@@ -107,8 +97,8 @@ static void load(pe_warp *warp, uint32_t w, const pe_wg_op *op, pe_wg_scratch *s
         for (uint32_t l = 0; l < PE_LANES; l++) {
             switch (op->x->d_type) {
             case PE_WG_F16:
-                s->c[row_of(w, l, 2 * j)][col_of(l, 2 * j)] = half_value(r[l] & 0xFFFFu);
-                s->c[row_of(w, l, 2 * j)][col_of(l, 2 * j + 1)] = half_value(r[l] >> 16);
+                s->c[row_of(w, l, 2 * j)][col_of(l, 2 * j)] = (double)pe_f16_value(r[l] & 0xFFFFu);
+                s->c[row_of(w, l, 2 * j)][col_of(l, 2 * j + 1)] = (double)pe_f16_value(r[l] >> 16);
                 break;
             case PE_WG_S32: s->c[row_of(w, l, j)][col_of(l, j)] = (double)(int32_t)r[l]; break;
             default: s->c[row_of(w, l, j)][col_of(l, j)] = (double)pe_f32(r[l]); break;
@@ -221,7 +211,7 @@ static void round_results(const pe_wgmma *x, pe_wg_scratch *s)
         }
         for (uint32_t n = 0; x->d_type != PE_WG_F32 && n < x->n; n++) {
             if (x->d_type == PE_WG_F16) {
-                c[n] = half_value(pe_f64_to_small(c[n], PE_FMT_F16, PE_RN));
+                c[n] = (double)pe_f16_value(pe_f64_to_small(c[n], PE_FMT_F16, PE_RN));
             } else if (x->is_saturating) {
                 c[n] = c[n] > INT32_MAX ? INT32_MAX : c[n] < INT32_MIN ? INT32_MIN : c[n];
             } else {
