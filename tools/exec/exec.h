@@ -489,7 +489,7 @@ static inline uint32_t pe_first(uint32_t mask)
 static inline uint32_t pe_count(uint32_t mask)
 {
 #if defined(__GNUC__)
-    return (uint32_t)__builtin_popcount(mask);
+    return mask == PE_ALL ? 32u : (uint32_t)__builtin_popcount(mask); /* else a call */
 #else
     return pg_popcount(mask);
 #endif

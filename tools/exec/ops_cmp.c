@@ -32,26 +32,37 @@ static const comparison comparisons[] = {{"eq", EQ, 'b'},
                                          {"num", LT | EQ | GT, 'f'},
                                          {"nan", UN, 'f'}};
 
-#define RELATE(name, B, T, value)                                                               \
-    static uint32_t name(const pe_warp *w, const pe_inst *i)                                    \
-    {                                                                                           \
-        const pe_u##B *pa = pe_src##B(w, i->a);                                                 \
-        const pe_u##B *pb = pe_src##B(w, i->b);                                                 \
-        uint32_t set = i->op & 15u;                                                             \
-        uint8_t t[PE_LANES];                                                                    \
-        for (uint32_t l = 0; l < PE_LANES; l++) {                                               \
-            pe_u##B v = pa[l];                                                                  \
-            T x = (T)(value);                                                                   \
-            v = pb[l];                                                                          \
-            T y = (T)(value);                                                                   \
-            uint32_t how = x < y ? R_LESS : x == y ? R_EQUAL : x > y ? R_GREATER : R_UNORDERED; \
-            t[l] = (uint8_t)(set >> how & 1u);                                                  \
-        }                                                                                       \
-        uint32_t r = 0;                                                                         \
-        for (uint32_t l = 0; l < PE_LANES; l++) {                                               \
-            r |= (uint32_t)t[l] << l;                                                           \
-        }                                                                                       \
-        return r;                                                                               \
+/* By lane its bit: without a shift by the lane, loops over them vectorise. */
+#define EIGHT(x) (x), (x) << 1, (x) << 2, (x) << 3, (x) << 4, (x) << 5, (x) << 6, (x) << 7
+static const uint32_t lane_bits[PE_LANES] = {EIGHT(1u), EIGHT(1u << 8), EIGHT(1u << 16),
+                                             EIGHT(1u << 24)};
+#undef EIGHT
+/* All ones if the comparison holds of values that relate so. */
+#define ALL_IF(i, how) (0u - ((uint32_t)(i)->op >> (how)&1u))
+
+#define RELATE(name, B, T, value)                                                                 \
+    static uint32_t name(const pe_warp *w, const pe_inst *i)                                      \
+    {                                                                                             \
+        const pe_u##B *pa = pe_src##B(w, i->a);                                                   \
+        const pe_u##B *pb = pe_src##B(w, i->b);                                                   \
+        const uint32_t less = ALL_IF(i, R_LESS);                                                  \
+        const uint32_t equal = ALL_IF(i, R_EQUAL);                                                \
+        const uint32_t greater = ALL_IF(i, R_GREATER);                                            \
+        const uint32_t unordered = ALL_IF(i, R_UNORDERED);                                        \
+        uint32_t r = 0;                                                                           \
+        for (uint32_t l = 0; l < PE_LANES; l++) {                                                 \
+            pe_u##B v = pa[l];                                                                    \
+            T x = (T)(value);                                                                     \
+            v = pb[l];                                                                            \
+            T y = (T)(value);                                                                     \
+            uint32_t is_less = 0u - (uint32_t)(x < y);                                            \
+            uint32_t is_equal = 0u - (uint32_t)(x == y);                                          \
+            uint32_t is_greater = 0u - (uint32_t)(x > y);                                         \
+            uint32_t is_none = ~(is_less | is_equal | is_greater);                                \
+            r |= lane_bits[l] & ((is_less & less) | (is_equal & equal) | (is_greater & greater) | \
+                                 (is_none & unordered));                                          \
+        }                                                                                         \
+        return r;                                                                                 \
     }
 
 enum { C_FTZ = 16, C_HIGH = 32 };
