@@ -365,6 +365,82 @@ static bool try_misuse(void)
     return is_ok;
 }
 
+/* What is uninitialised goes where its element goes, and nowhere else: bytes of `out`, which has 4
+ * of each lane for each register that is kept there. */
+static bool try_poison(void)
+{
+#define LANE(n)     "mov.u32 %r3, sm;\nsetp.ne.u32 %p1, %r1, " #n ";\n"
+#define KEEP(at, x) "mad.wide.u32 %rd5, %r1, 4, %rd2;\nst.global.b32 [%rd5+" #at "], " x ";\n"
+#define WORD        "mad.lo.u32 %r4, %r1, 4, %r3;\n"
+#define MMA_POISON                                                          \
+    "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f4,%f5,%f6,%f7}, " \
+    "{%r10,%r11,%r10,%r10}, {%r12,%r10}, {%f0,%f0,%f0,%f0};\n"              \
+    "mov.b32 %r20, %f4;\nmov.b32 %r21, %f5;\nmov.b32 %r22, %f6;\nmov.b32 %r23, %f7;\n"
+    static ptx_result r;
+    static const struct {
+        const char *name, *body;
+        size_t out_size;
+        uint64_t n_poison;
+    } cases[] = {
+        {"stmatrix", /* lane 5: its word stays one */
+         LANE(5) "@%p1 mov.b32 %r10, 7;\n"
+                 "mad.lo.u32 %r5, %r1, 16, %r3;\n"
+                 "stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r5], {%r10};\nbar.warp.sync -1;\n" WORD
+                 "ld.shared.b32 %r6, [%r4];\n" KEEP(0, "%r6"),
+         128, 4},
+        {"stmatrix.trans", /* two words have a half of it */
+         LANE(5) "@%p1 mov.b32 %r10, 7;\n"
+                 "mad.lo.u32 %r5, %r1, 16, %r3;\n"
+                 "stmatrix.sync.aligned.m8n8.x1.trans.shared.b16 [%r5], {%r10};\n"
+                 "bar.warp.sync -1;\n" WORD "ld.shared.b32 %r6, [%r4];\n" KEEP(0, "%r6"),
+         128, 8},
+        {"ldmatrix, an upper half", /* row 3, element 5 */
+         "mov.u32 %r3, sm;\nmov.b32 %r10, 7;\ncvt.u16.u32 %h1, %r10;\n"
+         "setp.ne.u32 %p1, %r1, 14;\n" WORD "st.shared.b16 [%r4], %h1;\n"
+         "@%p1 st.shared.b16 [%r4+2], %h1;\nbar.warp.sync -1;\nmad.lo.u32 %r5, %r1, 16, %r3;\n"
+         "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r6}, [%r5];\n" KEEP(0, "%r6"),
+         128, 4},
+        {"movmatrix", /* row 1, elements 4 and 5, of lane 6: in lanes 16 and 20 */
+         LANE(6) "@%p1 mov.b32 %r10, 7;\n"
+                 "movmatrix.sync.aligned.m8n8.trans.b16 %r6, %r10;\n"
+                 "setp.eq.u32 %p2, %r1, 16;\nsetp.eq.u32 %p3, %r1, 20;\n"
+                 "@%p2 mov.b32 %r6, 0;\n@%p3 mov.b32 %r6, 0;\n" KEEP(0, "%r6"),
+         128, 0},
+        {"movmatrix, nothing mended",
+         LANE(6) "@%p1 mov.b32 %r10, 7;\n"
+                 "movmatrix.sync.aligned.m8n8.trans.b16 %r6, %r10;\n" KEEP(0, "%r6"),
+         128, 8},
+        {"mma, a row of A below", /* row 10: the lower registers of four lanes */
+         LANE(9) "mov.b32 %r10, 0;\nmov.b32 %r12, 0;\nmov.f32 %f0, 0f00000000;\n"
+                 "@%p1 mov.b32 %r11, 0;\n" MMA_POISON KEEP(0, "%r22") KEEP(128, "%r23"),
+         256, 32},
+        {"mma, not above",
+         LANE(9) "mov.b32 %r10, 0;\nmov.b32 %r12, 0;\nmov.f32 %f0, 0f00000000;\n"
+                 "@%p1 mov.b32 %r11, 0;\n" MMA_POISON KEEP(0, "%r20") KEEP(128, "%r21"),
+         256, 0},
+        {"mma, a column of B", /* column 3: the odd registers of eight lanes */
+         LANE(14) "mov.b32 %r10, 0;\nmov.b32 %r11, 0;\nmov.f32 %f0, 0f00000000;\n"
+                  "@%p1 mov.b32 %r12, 0;\n" MMA_POISON KEEP(0, "%r21") KEEP(128, "%r23"),
+         256, 64},
+        {"mma, no even column",
+         LANE(14) "mov.b32 %r10, 0;\nmov.b32 %r11, 0;\nmov.f32 %f0, 0f00000000;\n"
+                  "@%p1 mov.b32 %r12, 0;\n" MMA_POISON KEEP(0, "%r20") KEEP(128, "%r22"),
+         256, 0},
+    };
+    bool is_ok = true;
+    for (uint32_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        ptx_case c = {.body = cases[k].body, .out_size = cases[k].out_size};
+        ptx_run(&c, &r);
+        if (r.status != PTXEXEC_OK || r.n_poison != cases[k].n_poison) {
+            printf("poison, %s: status %d %s, %llu bytes, expected %llu\n", cases[k].name,
+                   (int)r.status, r.message, (unsigned long long)r.n_poison,
+                   (unsigned long long)cases[k].n_poison);
+            is_ok = false;
+        }
+    }
+    return is_ok;
+}
+
 int main(void)
 {
     uint32_t n_bad = 0;
@@ -381,6 +457,7 @@ int main(void)
     }
     n_bad += try_movmatrix() ? 0 : 1;
     n_bad += try_misuse() ? 0 : 1;
+    n_bad += try_poison() ? 0 : 1;
     printf("%u failed\n", n_bad);
     return n_bad == 0 ? 0 : 1;
 }
