@@ -146,39 +146,58 @@ static void stain(const pe_wg_op *op, pe_wg_scratch *s)
 /* ---- the product --------------------------------------------------------------------------------
  */
 
-enum { ROWS = 4 };
+enum { ROWS = 4, COLS = 4, WIDE_COLS = 8 };
 
-/* A function that adds to `c`, in tiles whose sums stay in registers. Products and sums are rounded
- * alike for any width of registers, so results do not depend on which one runs. */
-#define TILES(name, cols)                                                     \
-    static void name(pe_wg_scratch *s, uint32_t n_cols, uint32_t n_k)         \
-    {                                                                         \
-        for (uint32_t row = 0; row < PE_WG_M; row += ROWS) {                  \
-            for (uint32_t col = 0; col < n_cols; col += (cols)) {             \
-                double sum[ROWS][cols];                                       \
-                for (uint32_t r = 0; r < ROWS; r++) {                         \
-                    memcpy(sum[r], &s->c[row + r][col], sizeof sum[r]);       \
-                }                                                             \
-                for (uint32_t k = 0; k < n_k; k++) {                          \
-                    for (uint32_t r = 0; r < ROWS; r++) {                     \
-                        for (uint32_t n = 0; n < (cols); n++) {               \
-                            sum[r][n] += s->a[row + r][k] * s->b[k][col + n]; \
-                        }                                                     \
-                    }                                                         \
-                }                                                             \
-                for (uint32_t r = 0; r < ROWS; r++) {                         \
-                    memcpy(&s->c[row + r][col], sum[r], sizeof sum[r]);       \
-                }                                                             \
-            }                                                                 \
-        }                                                                     \
-    }
-
-TILES(multiply_tiles, 4)
-#if defined(__x86_64__) && defined(__GNUC__)
-__attribute__((target("avx2"))) TILES(multiply_tiles_wide, 8)
+#if defined(__GNUC__)
+#define INLINE static inline __attribute__((always_inline))
+#else
+#define INLINE static inline
 #endif
 
-    static void multiply_all(pe_wg_scratch *s, uint32_t n_cols, uint32_t n_k)
+/* Adds to ROWS x `cols` of `c`, whose sums stay in registers: `cols` is a constant where this is
+ * called. */
+INLINE void multiply_tile(pe_wg_scratch *s, uint32_t row, uint32_t col, uint32_t n_k, uint32_t cols)
+{
+    double sum[ROWS][WIDE_COLS];
+    for (uint32_t r = 0; r < ROWS; r++) {
+        memcpy(sum[r], &s->c[row + r][col], cols * sizeof sum[r][0]);
+    }
+    for (uint32_t k = 0; k < n_k; k++) {
+        for (uint32_t r = 0; r < ROWS; r++) {
+            for (uint32_t n = 0; n < cols; n++) {
+                sum[r][n] += s->a[row + r][k] * s->b[k][col + n];
+            }
+        }
+    }
+    for (uint32_t r = 0; r < ROWS; r++) {
+        memcpy(&s->c[row + r][col], sum[r], cols * sizeof sum[r][0]);
+    }
+}
+
+static void multiply_tiles(pe_wg_scratch *s, uint32_t n_cols, uint32_t n_k)
+{
+    for (uint32_t row = 0; row < PE_WG_M; row += ROWS) {
+        for (uint32_t col = 0; col < n_cols; col += COLS) {
+            multiply_tile(s, row, col, n_k, COLS);
+        }
+    }
+}
+
+/* Products and sums are rounded alike for any width of registers, so results do not depend on which
+ * runs. */
+#if defined(__x86_64__) && defined(__GNUC__)
+__attribute__((target("avx2"))) static void multiply_tiles_wide(pe_wg_scratch *s, uint32_t n_cols,
+                                                                uint32_t n_k)
+{
+    for (uint32_t row = 0; row < PE_WG_M; row += ROWS) {
+        for (uint32_t col = 0; col < n_cols; col += WIDE_COLS) {
+            multiply_tile(s, row, col, n_k, WIDE_COLS);
+        }
+    }
+}
+#endif
+
+static void multiply_all(pe_wg_scratch *s, uint32_t n_cols, uint32_t n_k)
 {
 #if defined(__x86_64__) && defined(__GNUC__)
     if (__builtin_cpu_supports("avx2")) {
