@@ -174,7 +174,7 @@ def is_never_read_again(look):
 
 def is_ordered_anyway(look):
     """No address, guard or branch depends on data, and every pair is ordered by the ISA's rules without it."""
-    if not look.has_isa or not look.flow.is_known:
+    if not look.flow.is_known:
         return False
     known = closure(look, lambda s: {"data"} if s.touches() and not s.op.startswith(("st", "red")) or s.op.startswith(
         "wgmma") else set())
@@ -184,7 +184,7 @@ def is_ordered_anyway(look):
             used |= {r for a in s.args if a.startswith("[") for r in REGISTER.findall(a)}
         if any(known.get(r) for r in used):
             return False
-    return look.run(look.m.text, [("isa", look.m.subject.more_seeds // 2)]) is None
+    return look.run(look.m.text, [("isa" if look.has_isa else "practice", look.m.subject.more_seeds // 2)]) is None
 
 
 RULES = [
@@ -216,8 +216,8 @@ RULES = [
     Rule("not read again", "wait_group.read instead of wait_group, global memory not touched behind it", is_never_read_again,
          "9.7.9.27.2: the two differ in whether the writes are made visible to the thread, which asks for none of them; the "
          "end of the grid makes them visible to the host."),
-    Rule("ordered anyway", "no address, guard or branch depends on loaded data, and the rules of the ISA order every pair "
-         "without it", is_ordered_anyway,
-         "8.9.5: the accesses are the same in each execution then, and mode isa looks at every pair of them: what it reports "
-         "in no schedule is ordered by other barriers, waits and fences."),
+    Rule("ordered anyway", "no address, guard or branch depends on loaded data, and the rules of the ISA (of practice, where "
+         "the kernel itself needs those) order every pair without it", is_ordered_anyway,
+         "8.9.5: the accesses are the same in each execution then, and the detector looks at every pair of them: what it "
+         "reports in no schedule is ordered by other barriers, waits and fences."),
 ]
