@@ -186,17 +186,32 @@ static pg_status find_tiles(const pg_reg_region *g, pg_arena *arena, tiles *out)
     return PG_OK;
 }
 
-static const pg_inst *inst_at(const pg_kernel *k, pg_loc loc)
+static pg_str name_of(const pg_kernel *k, const pg_inst *i)
 {
-    for (const pg_inst *i = k->body->first; i != NULL; i = pg_inst_walk(i, k->body)) {
-        if (i->loc.line == loc.line && i->loc.column == loc.column) {
-            return i;
-        }
-    }
-    return NULL;
+    return pg_sym_text(&k->module->ctx->syms, pg_value_of(k, i->out[0])->name);
 }
 
-/* "%sum: tile<...> 128 (line 12)" */
+static bool has_name(const pg_kernel *k, const pg_inst *i)
+{
+    return i->n_out != 0 && name_of(k, i).len != 0;
+}
+
+/* The author's operation: passes put unnamed ones (copies of operands) before it at its place. */
+static const pg_inst *inst_at(const pg_kernel *k, pg_loc loc)
+{
+    const pg_inst *found = NULL;
+    for (const pg_inst *i = k->body->first; i != NULL; i = pg_inst_walk(i, k->body)) {
+        if (i->loc.line == loc.line && i->loc.column == loc.column) {
+            if (has_name(k, i)) {
+                return i;
+            }
+            found = found == NULL ? i : found;
+        }
+    }
+    return found;
+}
+
+/* "%sum: tile<...> 128 (line 12)"; what has no name is called by its operation. */
 static void put_tile(pg_strbuf *out, const pg_kernel *k, const tile *t)
 {
     const pg_inst *i = inst_at(k, t->loc);
@@ -207,8 +222,11 @@ static void put_tile(pg_strbuf *out, const pg_kernel *k, const tile *t)
     } else if (i->n_out == 0) {
         pg_put(out, pg_op_infos[i->op].text);
     } else {
-        pg_sym name = pg_value_of(k, i->out[0])->name;
-        pg_putf(out, "%%%.*s: ", PG_STR_ARG(pg_sym_text(&k->module->ctx->syms, name)));
+        if (has_name(k, i)) {
+            pg_putf(out, "%%%.*s: ", PG_STR_ARG(name_of(k, i)));
+        } else {
+            pg_putf(out, "%s: ", pg_op_infos[i->op].text);
+        }
         pg_print_type(out, k->module, pg_val_type(k, i->out[0]));
     }
     pg_putf(out, " %u", (unsigned)((t->halves + 1) / 2));

@@ -3,7 +3,8 @@
 
 #include "cli.h"
 
-uint32_t cli_ptx_line(pg_str text)
+/* The line of the first word behind space and comments; 0: it is another word. */
+static uint32_t line_of_first(pg_str text, const char *word)
 {
     uint32_t line = 1;
     const char *at = text.ptr;
@@ -22,7 +23,17 @@ uint32_t cli_ptx_line(pg_str text)
             break;
         }
     }
-    return strncmp(at, ".version", strlen(".version")) == 0 ? line : 0;
+    return strncmp(at, word, strlen(word)) == 0 ? line : 0;
+}
+
+uint32_t cli_ptx_line(pg_str text)
+{
+    return line_of_first(text, ".version");
+}
+
+uint32_t cli_ptir_line(pg_str text)
+{
+    return line_of_first(text, "ptir ");
 }
 
 /* What has another name than .ptx or .ptir is looked at. */

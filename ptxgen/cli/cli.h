@@ -55,6 +55,8 @@ run_exit cli_compile_file(cli *c, ptxgen_ctx *ctx, const ptxgen_options *options
                           ptxgen_result **out);
 /* check.c: the line with which the text begins as PTX, `.version`; 0: it does not. */
 uint32_t cli_ptx_line(pg_str text);
+/* The same of tile IR, `ptir`. */
+uint32_t cli_ptir_line(pg_str text);
 /* assemble.c: PTX to machine code by ptxas. */
 run_exit cli_assemble(cli *c, const char *file, const ptxgen_result *r);
 

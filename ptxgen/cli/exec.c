@@ -66,13 +66,16 @@ run_exit cli_exec(cli *c)
     if (status == RUN_OK) {
         status = run_read_file(&c->msgs, &c->arena, c->operand, &l.ptx);
     }
+    l.file = strcmp(c->operand, "-") == 0 ? "<stdin>" : c->operand;
+    if (status == RUN_OK && cli_ptir_line(l.ptx) != 0) {
+        status = run_fail_at(&c->msgs, RUN_INPUT, RUN_MSG_IS_PTIR, l.file, cli_ptir_line(l.ptx));
+    }
     if (status == RUN_OK) {
         status = parse_specs(c, &specs);
     }
     if (status != RUN_OK) {
         return status;
     }
-    l.file = strcmp(c->operand, "-") == 0 ? "<stdin>" : c->operand;
     memcpy(step.grid, c->dims[CLI_OPT_GRID], sizeof step.grid);
     memcpy(step.block, c->dims[CLI_OPT_BLOCK], sizeof step.block);
     memcpy(step.cluster, c->dims[CLI_OPT_CLUSTER], sizeof step.cluster);

@@ -3,6 +3,8 @@
 
 #include "cli.h"
 
+enum { HELP_COLUMN = 32 };
+
 static void put_exit_statuses(FILE *to)
 {
     (void)fprintf(to, "\nExit status: %s", cli_exit_statuses);
@@ -21,19 +23,28 @@ void cli_usage(FILE *to)
 
 static void print_option(const cli_option_row *row)
 {
-    char form[64];
-    bool is_long = row->text[1] == '-';
-    if (row->takes[0] == '\0') {
-        (void)snprintf(form, sizeof form, "%s", row->text);
-    } else if (row->kind == CLI_MAYBE) {
-        (void)snprintf(form, sizeof form, "%s[=%s]", row->text, row->takes);
-    } else {
-        (void)snprintf(form, sizeof form, "%s%s%s", row->text, is_long ? "=" : " ", row->takes);
+    const char *before = "";
+    const char *after = "";
+    if (row->kind == CLI_MAYBE) {
+        before = "[=";
+        after = "]";
+    } else if (row->takes[0] != '\0') {
+        before = row->text[1] == '-' ? "=" : " ";
     }
-    if (strlen(form) > 28) {
-        (void)printf("  %s\n  %-28s  %s\n", form, "", row->doc);
-    } else {
-        (void)printf("  %-28s  %s\n", form, row->doc);
+    int width = printf("  %s%s%s%s", row->text, before, row->takes, after);
+    if (width > HELP_COLUMN - 2) { /* the value lists words: what it means has a line of its own */
+        putchar('\n');
+        width = 0;
+    }
+    (void)printf("%*s%s\n", HELP_COLUMN - width, "", row->doc);
+}
+
+static void print_passes(void)
+{
+    const char *name;
+    (void)fputs("\nPasses:\n", stdout);
+    for (size_t i = 0; (name = ptxgen_pass_name(i)) != NULL; i++) {
+        (void)printf("  %-*s%s\n", HELP_COLUMN - 2, name, ptxgen_pass_doc(i));
     }
 }
 
@@ -56,6 +67,9 @@ run_exit cli_help(cli *c)
         if ((cli_options_table[i].commands & 1u << command) != 0) {
             print_option(&cli_options_table[i]);
         }
+    }
+    if (command == CLI_OPT) {
+        print_passes();
     }
     if (command == CLI_EXEC) {
         (void)printf("\nForms of --arg, %s", cli_exec_forms);

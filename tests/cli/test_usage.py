@@ -29,6 +29,12 @@ def help_of_every_command(c):
         a = c.run("help", name, want=0).out
         assert a == c.run(name, "--help", want=0).out and name in a
     assert "inout:IN.npy" in c.run("help", "exec", want=0).out
+    # Long lists of words stand whole, each option's meaning in one column; and passes have names.
+    assert "sync|registers|all\n" in c.run("help", "compile", want=0).out
+    assert "instructions|loop\n" in c.run("help", "sass", want=0).out
+    passes = c.run("help", "opt", want=0).out.split("Passes:\n")[1]
+    for name in re.findall(r"^  (\w+) ", passes.split("\n\n")[0], re.M):
+        c.run("compile", "-", f"--print-after={name}", stdin=GOOD.encode(), want=0)
     assert c.run("--help", want=0).out == text
 
 
@@ -112,6 +118,9 @@ def ptx_is_no_ir(c):
         assert re.match(r"(good\.ptx|<stdin>):1:1: error: PG6117 ", r.err), (args, r.err)
     c.write("late.ptx", "\n/* a\n b */ // c\n .version 7.0\n")
     assert c.run("run", "late.ptx", want=1).err.startswith("late.ptx:4:1: error: PG6117 ")
+    c.write("late.ptir", "// a kernel\n" + GOOD)
+    r = c.run("exec", "late.ptir", "--grid=1", "--block=32", want=1)
+    assert r.err.startswith("late.ptir:2:1: error: PG6118 ") and r.numbers() == ["6118"], r.err
 
 
 def check_is_silent_when_right(c):

@@ -38,9 +38,9 @@ struct run_backend {
     run_exit (*alloc)(run_target *t, uint32_t buffer, uint64_t *address);
     /* The bytes of a tensor map that passed the check. */
     run_exit (*encode)(run_target *t, const ptxexec_tensormap *map, unsigned char out[128]);
-    /* Parameters of a step's kernel: how many, and each; RUN_PARAM_UNKNOWN where that is not known.
-     */
-    run_exit (*params)(run_target *t, uint32_t step, uint32_t *n);
+    /* Parameters of a step's kernel: how many, and the kernel's name; and each. RUN_PARAM_UNKNOWN
+     * where that is not known. */
+    run_exit (*params)(run_target *t, uint32_t step, uint32_t *n, const char **entry);
     run_exit (*param)(run_target *t, uint32_t step, uint32_t index, run_param_info *out);
     /* Runs a step to its end. */
     run_exit (*launch_step)(run_target *t, uint32_t step, const run_bytes *params, uint64_t seed,

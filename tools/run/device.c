@@ -90,14 +90,15 @@ static run_exit make_params(const session *s, uint32_t step, run_bytes **out)
     const run_launch *l = s->launch;
     const run_step *at = &l->steps[step];
     uint32_t n;
+    const char *entry;
     *out = PG_NEWS(s->arena, run_bytes, at->n_params);
     if (*out == NULL) {
         return no_memory(s);
     }
-    run_exit status = s->on->params(s->target, step, &n);
+    run_exit status = s->on->params(s->target, step, &n, &entry);
     if (status == RUN_OK && n != RUN_PARAM_UNKNOWN && n != at->n_params) {
         return run_fail(s->msgs, l->is_ours ? RUN_DEFECT : RUN_INPUT, RUN_MSG_SPEC_COUNT, l->file,
-                        at->entry == NULL ? "" : at->entry, (unsigned)n, (unsigned)at->n_params);
+                        entry, (unsigned)n, (unsigned)at->n_params);
     }
     for (uint32_t i = 0; i < at->n_params && status == RUN_OK; i++) {
         status = make_param(s, step, i, &(*out)[i]);

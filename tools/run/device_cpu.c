@@ -135,12 +135,13 @@ static run_exit cpu_encode(run_target *t, const ptxexec_tensormap *map, unsigned
     return status == PTXEXEC_OK ? RUN_OK : failed((cpu *)t, status);
 }
 
-static run_exit cpu_params(run_target *t, uint32_t step, uint32_t *n)
+static run_exit cpu_params(run_target *t, uint32_t step, uint32_t *n, const char **entry_name)
 {
     const cpu *c = (cpu *)t;
     ptxexec_entry entry;
     ptxexec_status status = ptxexec_module_entry(c->module, c->entries[step], &entry);
     *n = status == PTXEXEC_OK ? entry.n_params : 0;
+    *entry_name = status == PTXEXEC_OK ? entry.name : "";
     return status == PTXEXEC_OK ? RUN_OK : failed(c, status);
 }
 

@@ -429,13 +429,14 @@ static run_exit cuda_param(run_target *t, uint32_t step, uint32_t index, run_par
 }
 
 /* The driver has no count: it refuses the index behind the last. */
-static run_exit cuda_params(run_target *t, uint32_t step, uint32_t *n)
+static run_exit cuda_params(run_target *t, uint32_t step, uint32_t *n, const char **entry)
 {
     cuda *c = (cuda *)t;
     unsigned result = RUN_CU_SUCCESS;
     size_t offset;
     size_t size;
     *n = RUN_PARAM_UNKNOWN;
+    *entry = t->launch->steps[step].entry;
     if (c->cu.FuncGetParamInfo == NULL) {
         return RUN_OK;
     }

@@ -87,6 +87,19 @@ static void put_option(const cli_option_row *row)
     putchar('\n');
 }
 
+static void put_passes(void)
+{
+    const char *name;
+    (void)fputs(".SH PASSES\n", stdout);
+    for (size_t i = 0; (name = ptxgen_pass_name(i)) != NULL; i++) {
+        (void)fputs(".TP\n", stdout);
+        put_in("B", name);
+        putchar('\n');
+        put(ptxgen_pass_doc(i));
+        putchar('\n');
+    }
+}
+
 void print_man_command(int command)
 {
     const cli_command_row *c = &cli_commands[command];
@@ -106,6 +119,9 @@ void print_man_command(int command)
         }
     }
     (void)fputs(".TP\n\\fB\\-\\-help\\fR\nDescribe the command.\n", stdout);
+    if (command == CLI_OPT) {
+        put_passes();
+    }
     if (command == CLI_EXEC) {
         (void)fputs(".SH PARAMETERS\nForms of \\fB\\-\\-arg\\fR,\n", stdout);
         put_lines(cli_exec_forms);
