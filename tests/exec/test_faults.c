@@ -119,6 +119,37 @@ Test(exec_faults, poison)
     exec_job_end(&job);
 }
 
+#define PADDED(pragma, rest)                                                                     \
+    EXEC_KERNEL(".local .align 8 .b8 s[8];\nmov.u16 %h1, 5;\nst.local.v2.u16 [s], {%h1, %h1};\n" \
+                "st.local.u8 [s+4], %h1;\n" pragma                                               \
+                "ld.local.v4.u16 {%h2, %h3, %h4, %h5}, [s];\n" rest)
+#define BRANCH(reg) \
+    "and.b16 " reg ", " reg ", 255;\nsetp.eq.u16 %p1, " reg ", 0;\n@%p1 bra L;\nL:\n"
+
+/* Bytes that the compiler says are not used do no harm beside one that is; elements of which none
+ * is used, and loads after the next one, are as without. */
+Test(exec_faults, unused_bytes_of_a_load)
+{
+    expect_clean(PADDED(".pragma \"used_bytes_mask 31\";\n", BRANCH("%h4")), 2);
+    expect_clean(PADDED(".pragma \"used_bytes_mask 0x1f\";\n", BRANCH("%h4")), 2);
+    expect_fault(PADDED("", BRANCH("%h4")), 1, PTXEXEC_F_POISON_BRANCH, BODY + 7);
+    expect_fault(PADDED(".pragma \"nounroll\";\n", BRANCH("%h4")), 1, PTXEXEC_F_POISON_BRANCH,
+                 BODY + 8);
+    expect_fault(PADDED(".pragma \"used_bytes_mask 63\";\n", BRANCH("%h4")), 1,
+                 PTXEXEC_F_POISON_BRANCH, BODY + 8);
+    expect_fault(PADDED(".pragma \"used_bytes_mask 31\";\n", BRANCH("%h5")), 1,
+                 PTXEXEC_F_POISON_BRANCH, BODY + 8);
+    expect_fault(PADDED(".pragma \"used_bytes_mask 31\";\n",
+                        "ld.local.v4.u16 {%h2, %h3, %h4, %h5}, [s];\n" BRANCH("%h4")),
+                 1, PTXEXEC_F_POISON_BRANCH, BODY + 9);
+    /* One element, and what it reads. */
+    static const char word[] =
+        EXEC_KERNEL("st.global.u8 [%rd1], 7;\n.pragma \"used_bytes_mask 1\";\n"
+                    "ld.global.u32 %r2, [%rd1];\nand.b32 %r2, %r2, 255;\n"
+                    "setp.eq.u32 %p1, %r2, 7;\n@%p1 bra L;\ntrap;\nL:\n");
+    expect_clean(word, 1);
+}
+
 Test(exec_faults, divergence)
 {
     expect_fault(

@@ -1,6 +1,8 @@
 /* decode.c: statements -> pe_inst: modifiers, operands, functions. */
 #include "tools/exec/decode.h"
 
+#include <stdlib.h>
+
 /* ---- table ------------------------------------------------------------------------------------
  */
 
@@ -523,6 +525,27 @@ static void end_of_body(pe_dec *d)
     d->s = NULL;
 }
 
+/* The mask of .pragma "used_bytes_mask N": N in any of C's bases. All bytes for other texts. */
+static uint32_t used_bytes_of(pg_str raw)
+{
+    const pg_str word = PG_STR("\"used_bytes_mask ");
+    size_t at = 0;
+    while (at < raw.len && raw.ptr[at] != '"') {
+        at++;
+    }
+    pg_str rest = pg_str_sub(raw, at, raw.len);
+    if (!pg_str_starts(rest, word)) {
+        return UINT32_MAX;
+    }
+    char number[16] = {0};
+    for (size_t k = 0; k + 1 < sizeof number && word.len + k < rest.len; k++) {
+        number[k] = rest.ptr[word.len + k];
+    }
+    char *end = NULL;
+    unsigned long long mask = strtoull(number, &end, 0);
+    return end != number && *end == '"' && mask <= UINT32_MAX ? (uint32_t)mask : UINT32_MAX;
+}
+
 static void decode_func(ptxexec_module *m, pe_func *f, uint32_t *local_at, const uint32_t *param_at)
 {
     const pg_ptx_func *pf = f->ptx;
@@ -537,7 +560,8 @@ static void decode_func(ptxexec_module *m, pe_func *f, uint32_t *local_at, const
                 .row_of_reg = rows,
                 .local_at = local_at,
                 .param_at = param_at,
-                .carry = PE_NONE};
+                .carry = PE_NONE,
+                .used_bytes = UINT32_MAX};
     pe_layout_frame(m, f, local_at, rows);
     f->entry_pc = m->code.n;
     uint32_t first_src = m->srcs.n;
@@ -547,6 +571,9 @@ static void decode_func(ptxexec_module *m, pe_func *f, uint32_t *local_at, const
             label_pc[d.s->id] = m->code.n;
         } else if (d.s->kind == PG_PTX_S_INST) {
             decode_statement(&d);
+            d.used_bytes = UINT32_MAX;
+        } else if (d.s->kind == PG_PTX_S_RAW) {
+            d.used_bytes &= used_bytes_of(d.s->text);
         }
     }
     pe_track_func(&d, first_src);

@@ -26,6 +26,7 @@ typedef struct pe_dec {
     uint32_t n_mods;
     pe_inst i; /* under construction: guard and source are set */
     bool is_failed;
+    uint32_t used_bytes; /* of the data of a load, a bit for each: what .pragma says just before */
     /* the function */
     pe_opnd carry;              /* predicate row of the carry flag, PE_NONE until used */
     const uint32_t *row_of_reg; /* by register */

@@ -7,8 +7,11 @@ typedef struct element {
     uint32_t bits; /* of the register: 16, 32 or 64 */
 } element;
 
+enum { N_ELEMENTS = 8 };
+
 typedef struct elements {
-    element at[8];
+    element at[N_ELEMENTS];
+    uint32_t used; /* bytes of a load's data that the program uses, a bit for each */
 } elements;
 
 /* ---- access
@@ -163,22 +166,31 @@ static void find_stale(pe_warp *w, const pe_inst *i, uint32_t mask, const uint64
     }
 }
 
+static bool find_places(pe_warp *w, const pe_inst *i, uint32_t mask, uint64_t a[PE_LANES],
+                        places *p)
+{
+    if (!begin_access(w, i, mask, PE_T_READ, a)) {
+        return false;
+    }
+    pg_foreach_lane(l, mask)
+    {
+        uint8_t *poison = NULL;
+        p->at[l] = reach(w, i, l, a[l] + (uint64_t)i->imm, false, &poison);
+        p->poison[l] = poison;
+        if (p->at[l] == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static void ld(pe_warp *w, const pe_inst *i, uint32_t mask)
 {
     const elements *e = i->ext;
     uint64_t a[PE_LANES];
     places p;
-    if (!begin_access(w, i, mask, PE_T_READ, a)) {
+    if (!find_places(w, i, mask, a, &p)) {
         return;
-    }
-    pg_foreach_lane(l, mask)
-    {
-        uint8_t *poison = NULL;
-        p.at[l] = reach(w, i, l, a[l] + (uint64_t)i->imm, false, &poison);
-        p.poison[l] = poison;
-        if (p.at[l] == NULL) {
-            return;
-        }
     }
     uint64_t old[PE_LANES];
     if ((i->flags & PE_I_STRONG) != 0 && w->cta->races != NULL) {
@@ -195,6 +207,35 @@ static void ld_strong(pe_warp *w, const pe_inst *i, uint32_t mask)
 {
     w->cta->n_events++;
     ld(w, i, mask);
+}
+
+/* Of an element of which the program uses some bytes, the others do not matter: the compiler joined
+ * loads over padding. One of which it uses none keeps its poison, so that a use is found. */
+static void ld_used(pe_warp *w, const pe_inst *i, uint32_t mask)
+{
+    const elements *e = i->ext;
+    uint64_t a[PE_LANES];
+    places p;
+    if (!find_places(w, i, mask, a, &p)) {
+        return;
+    }
+    uint8_t poison[PE_LANES][N_ELEMENTS * sizeof(uint64_t)];
+    pg_foreach_lane(l, mask)
+    {
+        memcpy(poison[l], p.poison[l], (size_t)i->size * i->n);
+        p.poison[l] = poison[l];
+    }
+    for (uint32_t k = 0; k < i->n; k++) {
+        uint32_t first = k * i->size;
+        uint32_t used = first < 32 ? e->used >> first & ((1u << i->size) - 1u) : 0;
+        for (uint32_t j = 0; j < i->size && used != 0; j++) {
+            pg_foreach_lane(l, mask)
+            {
+                poison[l][first + j] &= (uint8_t)(used >> j & 1u);
+            }
+        }
+        load_element(w, i, mask, &p, &e->at[k], first);
+    }
 }
 
 /* One word of 32 bits: most loads. */
@@ -383,6 +424,7 @@ static bool take_elements(pe_dec *d, uint32_t k, uint32_t bits, bool is_load)
         e->at[j].bits = element_bits(d, x, bits);
         e->at[j].row = is_load ? pe_out_opnd(d, x, e->at[j].bits) : pe_in_opnd(d, x, e->at[j].bits);
     }
+    e->used = d->used_bytes;
     d->i.ext = e;
     d->i.n = (uint8_t)n;
     return !d->is_failed;
@@ -446,7 +488,8 @@ void pe_dec_ld(pe_dec *d)
     d->i.d = e->at[0].row;
     bool is_word = d->i.n == 1 && d->i.size == 4 && e->at[0].bits == 32;
     bool is_strong = (d->i.flags & PE_I_STRONG) != 0;
-    pe_emit(d, is_strong ? ld_strong : is_word ? ld_word : ld);
+    bool is_all_used = e->used == UINT32_MAX;
+    pe_emit(d, is_strong ? ld_strong : !is_all_used ? ld_used : is_word ? ld_word : ld);
 }
 
 void pe_dec_st(pe_dec *d)
