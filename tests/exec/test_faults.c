@@ -150,6 +150,50 @@ Test(exec_faults, unused_bytes_of_a_load)
     expect_clean(word, 1);
 }
 
+#define PACKED(rest) EXEC_KERNEL("mov.b64 %rd2, {%r1, %r9};\n" rest)
+#define USE32        "setp.eq.u32 %p1, %r2, 77;\n@%p1 trap;\n"
+#define USE64        "setp.eq.u64 %p1, %rd2, 77;\n@%p1 trap;\n"
+
+/* nvcc packs a value with a register that was never written, and drops that half later. */
+Test(exec_faults, halves_of_a_pair)
+{
+    expect_clean(PACKED("cvt.u32.u64 %r2, %rd2;\n" USE32), 2);
+    expect_clean(PACKED("mov.b64 {%r2, %r3}, %rd2;\n" USE32), 2);
+    expect_clean(PACKED("shl.b64 %rd2, %rd2, 2;\nand.b64 %rd2, %rd2, 252;\nadd.s64 %rd2, %rd1, "
+                        "%rd2;\nst.global.u32 [%rd2], %r1;\n"),
+                 32);
+    expect_clean(PACKED("mov.u64 %rd3, 5;\nmov.b64 %rd2, %rd2;\nadd.s64 %rd2, %rd2, %rd3;\n"
+                        "sub.s64 %rd2, %rd2, %rd3;\nmul.lo.s64 %rd2, %rd2, 3;\n"
+                        "mad.lo.s64 %rd2, %rd2, %rd3, %rd3;\nneg.s64 %rd2, %rd2;\n"
+                        "not.b64 %rd2, %rd2;\nor.b64 %rd2, %rd2, 1;\nxor.b64 %rd2, %rd3, %rd2;\n"
+                        "cvt.u32.u64 %r2, %rd2;\n" USE32),
+                 2);
+    expect_clean(PACKED("setp.eq.u32 %p2, %r1, 0;\n@%p2 mov.u64 %rd2, 9;\n"
+                        "cvt.u32.u64 %r2, %rd2;\n" USE32),
+                 2);
+    expect_fault(PACKED(USE64), 2, PTXEXEC_F_POISON_BRANCH, BODY + 2);
+    expect_fault(PACKED("mov.b64 {%r3, %r2}, %rd2;\n" USE32), 2, PTXEXEC_F_POISON_BRANCH, BODY + 3);
+    expect_fault(PACKED("shr.u64 %rd2, %rd2, 1;\ncvt.u32.u64 %r2, %rd2;\n" USE32), 2,
+                 PTXEXEC_F_POISON_BRANCH, BODY + 4);
+    expect_fault(PACKED("and.b64 %rd2, %rd2, 0x1000000FF;\n" USE64), 2, PTXEXEC_F_POISON_BRANCH,
+                 BODY + 3);
+    expect_fault(
+        PACKED("mov.u32 %r3, 8;\nmov.b64 %rd3, {%r3, %r9};\nand.b64 %rd2, %rd2, %rd3;\n" USE64), 2,
+        PTXEXEC_F_POISON_BRANCH, BODY + 5);
+    expect_fault(PACKED("mul.hi.u64 %rd2, %rd2, 3;\ncvt.u32.u64 %r2, %rd2;\n" USE32), 2,
+                 PTXEXEC_F_POISON_BRANCH, BODY + 4);
+    expect_fault(PACKED("shl.b64 %rd2, %rd2, %r9;\ncvt.u32.u64 %r2, %rd2;\n" USE32), 2,
+                 PTXEXEC_F_POISON_BRANCH, BODY + 4);
+    /* The lower half, a register never written at all, and a lane that lost its clean half. */
+    expect_fault(EXEC_KERNEL("mov.b64 %rd2, {%r9, %r1};\ncvt.u32.u64 %r2, %rd2;\n" USE32), 2,
+                 PTXEXEC_F_POISON_BRANCH, BODY + 3);
+    expect_fault(EXEC_KERNEL("cvt.u32.u64 %r2, %rd9;\n" USE32), 2, PTXEXEC_F_POISON_BRANCH,
+                 BODY + 2);
+    expect_fault(PACKED("setp.eq.u32 %p2, %r1, 0;\n@%p2 mov.u64 %rd2, %rd9;\n"
+                        "cvt.u32.u64 %r2, %rd2;\n" USE32),
+                 2, PTXEXEC_F_POISON_BRANCH, BODY + 5);
+}
+
 Test(exec_faults, divergence)
 {
     expect_fault(

@@ -255,7 +255,7 @@ struct pe_warp {
     const uint64_t *c64;
     uint32_t *r32, *q32;
     uint64_t *r64;
-    uint32_t *q64;
+    uint64_t *q64; /* low word: lanes with poison anywhere; high word: in the lower half */
     uint32_t *rp, *qp;
     uint32_t n32, n64, np; /* rows allocated */
     /* the warp */
@@ -429,9 +429,19 @@ static inline uint32_t pe_poison32(const pe_warp *w, pe_opnd o)
 {
     return (o & PE_CONST) != 0 ? 0 : w->q32[w->base32 + o];
 }
-static inline uint32_t pe_poison64(const pe_warp *w, pe_opnd o)
+/* Both masks of a row of q64. */
+static inline uint64_t pe_halves64(const pe_warp *w, pe_opnd o)
 {
     return (o & PE_CONST) != 0 ? 0 : w->q64[w->base64 + o];
+}
+static inline uint32_t pe_poison64(const pe_warp *w, pe_opnd o)
+{
+    return (uint32_t)pe_halves64(w, o);
+}
+/* Poison in both halves. */
+static inline uint64_t pe_whole64(uint32_t lanes)
+{
+    return (uint64_t)lanes << 32 | lanes;
 }
 static inline uint32_t pe_poisonp(const pe_warp *w, pe_opnd o)
 {
@@ -454,10 +464,11 @@ static inline void pe_put32(pe_warp *w, pe_opnd d, const uint32_t *t, uint32_t m
     }
     *q = (*q & ~m) | (poison & m);
 }
-static inline void pe_put64(pe_warp *w, pe_opnd d, const uint64_t *t, uint32_t m, uint32_t poison)
+static inline void pe_put64_halves(pe_warp *w, pe_opnd d, const uint64_t *t, uint32_t m,
+                                   uint64_t poison)
 {
     uint64_t *p = w->r64 + (size_t)(w->base64 + d) * PE_LANES;
-    uint32_t *q = &w->q64[w->base64 + d];
+    uint64_t *q = &w->q64[w->base64 + d];
     if (m == PE_ALL) {
         memcpy(p, t, PE_LANES * sizeof *p);
         *q = poison;
@@ -467,7 +478,11 @@ static inline void pe_put64(pe_warp *w, pe_opnd d, const uint64_t *t, uint32_t m
         uint64_t keep = (uint64_t)((m >> l) & 1u) - 1u;
         p[l] = (p[l] & keep) | (t[l] & ~keep);
     }
-    *q = (*q & ~m) | (poison & m);
+    *q = (*q & ~pe_whole64(m)) | (poison & pe_whole64(m));
+}
+static inline void pe_put64(pe_warp *w, pe_opnd d, const uint64_t *t, uint32_t m, uint32_t poison)
+{
+    pe_put64_halves(w, d, t, m, pe_whole64(poison));
 }
 static inline void pe_putp(pe_warp *w, pe_opnd d, uint32_t t, uint32_t m, uint32_t poison)
 {

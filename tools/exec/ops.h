@@ -2,6 +2,7 @@
  *
  *   PE_OP1(name, B, expr)   d = expr(x)           B: 32 or 64, the bank of all operands
  *   PE_OP2, PE_OP3          x y, x y z
+ *   PE_OP1_UP, ...          64 bits; no bit depends on higher ones: poison stays in its half
  *
  * x, y, z are the unsigned row values; expr gives the result, which is cast to the row's type. All
  * lanes are computed, those of the mask are written: expr must be total. Poison: any operand's. */
@@ -13,7 +14,7 @@
 typedef uint32_t pe_u32;
 typedef uint64_t pe_u64;
 
-#define PE_OP1(name, B, expr)                                     \
+#define PE_OP1_BY(name, B, expr, put, poison)                     \
     static void name(pe_warp *w, const pe_inst *i, uint32_t mask) \
     {                                                             \
         const pe_u##B *pa = pe_src##B(w, i->a);                   \
@@ -22,39 +23,45 @@ typedef uint64_t pe_u64;
             pe_u##B x = pa[l];                                    \
             t[l] = (pe_u##B)(expr);                               \
         }                                                         \
-        pe_put##B(w, i->d, t, mask, pe_poison##B(w, i->a));       \
+        put(w, i->d, t, mask, poison(w, i->a));                   \
     }
 
-#define PE_OP2(name, B, expr)                                                       \
+#define PE_OP2_BY(name, B, expr, put, poison)                     \
+    static void name(pe_warp *w, const pe_inst *i, uint32_t mask) \
+    {                                                             \
+        const pe_u##B *pa = pe_src##B(w, i->a);                   \
+        const pe_u##B *pb = pe_src##B(w, i->b);                   \
+        pe_u##B t[PE_LANES];                                      \
+        for (uint32_t l = 0; l < PE_LANES; l++) {                 \
+            pe_u##B x = pa[l];                                    \
+            pe_u##B y = pb[l];                                    \
+            t[l] = (pe_u##B)(expr);                               \
+        }                                                         \
+        put(w, i->d, t, mask, poison(w, i->a) | poison(w, i->b)); \
+    }
+
+#define PE_OP3_BY(name, B, expr, put, poison)                                       \
     static void name(pe_warp *w, const pe_inst *i, uint32_t mask)                   \
     {                                                                               \
         const pe_u##B *pa = pe_src##B(w, i->a);                                     \
         const pe_u##B *pb = pe_src##B(w, i->b);                                     \
+        const pe_u##B *pc = pe_src##B(w, i->c);                                     \
         pe_u##B t[PE_LANES];                                                        \
         for (uint32_t l = 0; l < PE_LANES; l++) {                                   \
             pe_u##B x = pa[l];                                                      \
             pe_u##B y = pb[l];                                                      \
+            pe_u##B z = pc[l];                                                      \
             t[l] = (pe_u##B)(expr);                                                 \
         }                                                                           \
-        pe_put##B(w, i->d, t, mask, pe_poison##B(w, i->a) | pe_poison##B(w, i->b)); \
+        put(w, i->d, t, mask, poison(w, i->a) | poison(w, i->b) | poison(w, i->c)); \
     }
 
-#define PE_OP3(name, B, expr)                                                             \
-    static void name(pe_warp *w, const pe_inst *i, uint32_t mask)                         \
-    {                                                                                     \
-        const pe_u##B *pa = pe_src##B(w, i->a);                                           \
-        const pe_u##B *pb = pe_src##B(w, i->b);                                           \
-        const pe_u##B *pc = pe_src##B(w, i->c);                                           \
-        pe_u##B t[PE_LANES];                                                              \
-        for (uint32_t l = 0; l < PE_LANES; l++) {                                         \
-            pe_u##B x = pa[l];                                                            \
-            pe_u##B y = pb[l];                                                            \
-            pe_u##B z = pc[l];                                                            \
-            t[l] = (pe_u##B)(expr);                                                       \
-        }                                                                                 \
-        pe_put##B(w, i->d, t, mask,                                                       \
-                  pe_poison##B(w, i->a) | pe_poison##B(w, i->b) | pe_poison##B(w, i->c)); \
-    }
+#define PE_OP1(name, B, expr) PE_OP1_BY(name, B, expr, pe_put##B, pe_poison##B)
+#define PE_OP2(name, B, expr) PE_OP2_BY(name, B, expr, pe_put##B, pe_poison##B)
+#define PE_OP3(name, B, expr) PE_OP3_BY(name, B, expr, pe_put##B, pe_poison##B)
+#define PE_OP1_UP(name, expr) PE_OP1_BY(name, 64, expr, pe_put64_halves, pe_halves64)
+#define PE_OP2_UP(name, expr) PE_OP2_BY(name, 64, expr, pe_put64_halves, pe_halves64)
+#define PE_OP3_UP(name, expr) PE_OP3_BY(name, 64, expr, pe_put64_halves, pe_halves64)
 
 static inline float pe_f32(uint32_t x)
 {

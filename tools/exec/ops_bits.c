@@ -7,12 +7,41 @@
 PE_OP2(and_32, 32, x &y)
 PE_OP2(or_32, 32, x | y)
 PE_OP2(xor_32, 32, x ^ y)
-PE_OP2(and_64, 64, x &y)
-PE_OP2(or_64, 64, x | y)
-PE_OP2(xor_64, 64, x ^ y)
+/* A known zero hides poison: of an `and` whose operands are poison in the upper half alone, that
+ * half is clean where the other operand's is zero. */
+static uint64_t hide(const pe_warp *w, const pe_inst *i, uint64_t poison)
+{
+    const uint64_t *pa = pe_src64(w, i->a);
+    const uint64_t *pb = pe_src64(w, i->b);
+    uint32_t bad_a = pe_poison64(w, i->a);
+    uint32_t bad_b = pe_poison64(w, i->b);
+    uint32_t hidden = 0;
+    pg_foreach_lane(l, (uint32_t)poison & ~(uint32_t)(poison >> 32))
+    {
+        bool is_hidden = ((bad_a >> l & 1u) == 0 && pa[l] >> 32 == 0) ||
+                         ((bad_b >> l & 1u) == 0 && pb[l] >> 32 == 0);
+        hidden |= (is_hidden ? 1u : 0u) << l;
+    }
+    return poison & ~(uint64_t)hidden;
+}
+
+static void and_64(pe_warp *w, const pe_inst *i, uint32_t mask)
+{
+    const uint64_t *pa = pe_src64(w, i->a);
+    const uint64_t *pb = pe_src64(w, i->b);
+    uint64_t t[PE_LANES];
+    for (uint32_t l = 0; l < PE_LANES; l++) {
+        t[l] = pa[l] & pb[l];
+    }
+    uint64_t poison = pe_halves64(w, i->a) | pe_halves64(w, i->b);
+    pe_put64_halves(w, i->d, t, mask, poison != 0 ? hide(w, i, poison) : 0);
+}
+
+PE_OP2_UP(or_64, x | y)
+PE_OP2_UP(xor_64, x ^ y)
 PE_OP1(not_16, 32, (uint16_t)~x)
 PE_OP1(not_32, 32, ~x)
-PE_OP1(not_64, 64, ~x)
+PE_OP1_UP(not_64, ~x)
 PE_OP1(cnot_16, 32, (x & 0xFFFFu) == 0)
 PE_OP1(cnot_32, 32, x == 0)
 PE_OP1(cnot_64, 64, x == 0)
@@ -118,7 +147,9 @@ static void shift(pe_warp *w, const pe_inst *i, uint32_t mask)
                 t[l] = n == 0 ? x : n < 64 ? x >> n | fill << (64 - n) : fill;
             }
         }
-        pe_put64(w, i->d, t, mask, poison | pe_poison64(w, i->a));
+        uint64_t q = pe_halves64(w, i->a); /* to the left halves stay apart */
+        q = i->op == 0 ? q : pe_whole64((uint32_t)q);
+        pe_put64_halves(w, i->d, t, mask, q | pe_whole64(poison));
         return;
     }
     const uint32_t *pa = pe_src32(w, i->a);

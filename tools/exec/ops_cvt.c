@@ -279,7 +279,7 @@ static void any64_to_32(pe_warp *w, const pe_inst *i, uint32_t mask)
     for (uint32_t l = 0; l < PE_LANES; l++) {
         t[l] = (uint32_t)pa[l];
     }
-    pe_put32(w, i->d, t, mask, pe_poison64(w, i->a));
+    pe_put32(w, i->d, t, mask, (uint32_t)(pe_halves64(w, i->a) >> 32));
 }
 
 static pe_fn fast_cvt(const cvt_plan *p, uint32_t in_bits, uint32_t out_bits)

@@ -197,7 +197,9 @@ static void copy_slot(pe_warp *w, uint32_t lane, const frame *from, const pe_slo
     }
     if (b->bits == 64) {
         w->r64[(size_t)(to->base64 + b->row) * PE_LANES + lane] = value;
-        q = &w->q64[to->base64 + b->row];
+        uint64_t *halves = &w->q64[to->base64 + b->row];
+        *halves = is_poison ? *halves | pe_whole64(bit) : *halves & ~pe_whole64(bit);
+        return;
     } else if (b->bits == 1) {
         uint32_t *p = &w->rp[to->basep + b->row];
         *p = (value & 1) != 0 ? *p | bit : *p & ~bit;
@@ -236,7 +238,7 @@ static void clean_frame(pe_warp *w, const pe_func *f, const frame *to, uint32_t 
         w->q32[to->base32 + k] |= mask;
     }
     for (uint32_t k = 0; k < f->n64; k++) {
-        w->q64[to->base64 + k] |= mask;
+        w->q64[to->base64 + k] |= pe_whole64(mask);
     }
     for (uint32_t k = 0; k < f->np; k++) {
         w->qp[to->basep + k] |= mask;

@@ -181,7 +181,7 @@ void pe_mov_symbol(pe_warp *w, const pe_inst *i, uint32_t mask)
  */
 
 PE_OP1(mov_32, 32, x)
-PE_OP1(mov_64, 64, x)
+PE_OP1_UP(mov_64, x)
 
 static void mov_pred(pe_warp *w, const pe_inst *i, uint32_t mask)
 {
@@ -198,6 +198,7 @@ static void pack(pe_warp *w, const pe_inst *i, uint32_t mask)
     const pieces *p = i->ext;
     uint64_t t[PE_LANES] = {0};
     uint32_t poison = 0;
+    uint32_t low = 0; /* in the lower half of 64 bits */
     for (uint32_t k = 0; k < p->n; k++) {
         const uint32_t *a = pe_src32(w, p->at[k]);
         uint64_t keep = (UINT64_C(1) << p->bits) - 1;
@@ -205,9 +206,10 @@ static void pack(pe_warp *w, const pe_inst *i, uint32_t mask)
             t[l] |= (a[l] & keep) << (k * p->bits);
         }
         poison |= pe_poison32(w, p->at[k]);
+        low = k * p->bits < 32 ? poison : low;
     }
     if (i->size == 8) {
-        pe_put64(w, i->d, t, mask, poison);
+        pe_put64_halves(w, i->d, t, mask, (uint64_t)low << 32 | poison);
         return;
     }
     uint32_t narrow[PE_LANES];
@@ -221,7 +223,7 @@ static void unpack(pe_warp *w, const pe_inst *i, uint32_t mask)
 {
     const pieces *p = i->ext;
     uint64_t t[PE_LANES];
-    uint32_t poison = i->size == 8 ? pe_poison64(w, i->a) : pe_poison32(w, i->a);
+    uint64_t poison = i->size == 8 ? pe_halves64(w, i->a) : pe_whole64(pe_poison32(w, i->a));
     if (i->size == 8) {
         memcpy(t, pe_src64(w, i->a), sizeof t);
     } else {
@@ -236,7 +238,8 @@ static void unpack(pe_warp *w, const pe_inst *i, uint32_t mask)
         for (uint32_t l = 0; l < PE_LANES; l++) {
             narrow[l] = (uint32_t)(t[l] >> (k * p->bits) & keep);
         }
-        pe_put32(w, p->at[k], narrow, mask, poison);
+        bool is_low = k * p->bits < 32;
+        pe_put32(w, p->at[k], narrow, mask, (uint32_t)(is_low ? poison >> 32 : poison));
     }
 }
 

@@ -277,29 +277,29 @@ bool pe_local_reserve(pe_warp *w, uint32_t size)
 }
 
 /* Rows and their poison masks grow together or not at all. */
-static bool grow_bank(pg_alloc alloc, void **rows, uint32_t **poison, uint32_t *n, uint32_t want,
-                      size_t row_size)
+static bool grow_bank(pg_alloc alloc, void **rows, void **poison, uint32_t *n, uint32_t want,
+                      size_t row_size, size_t mask_size)
 {
     if (want <= *n) {
         return true;
     }
     uint32_t n_new = *n == 0 ? want : want + want / 2; /* calls inside of calls grow it again */
     uint8_t *r = resize(alloc, NULL, 0, n_new * row_size);
-    uint32_t *q = resize(alloc, NULL, 0, n_new * sizeof *q);
+    uint8_t *q = resize(alloc, NULL, 0, n_new * mask_size);
     if (r == NULL || q == NULL) {
         resize(alloc, r, n_new * row_size, 0);
-        resize(alloc, q, n_new * sizeof *q, 0);
+        resize(alloc, q, n_new * mask_size, 0);
         return false;
     }
     if (*n > 0) {
         memcpy(r, *rows, *n * row_size);
-        memcpy(q, *poison, *n * sizeof *q);
+        memcpy(q, *poison, *n * mask_size);
     }
     /* What a program reads before it wrote is the same in every run. */
     memset(r + *n * row_size, 0xA5, (n_new - *n) * row_size);
-    memset(q + *n, 0xFF, (n_new - *n) * sizeof *q);
+    memset(q + *n * mask_size, 0xFF, (n_new - *n) * mask_size);
     resize(alloc, *rows, *n * row_size, 0);
-    resize(alloc, *poison, *n * sizeof *q, 0);
+    resize(alloc, *poison, *n * mask_size, 0);
     *rows = r;
     *poison = q;
     *n = n_new;
@@ -312,9 +312,16 @@ bool pe_rows_reserve(pe_warp *w, uint32_t n32, uint32_t n64, uint32_t np)
     void *r32 = w->r32;
     void *r64 = w->r64;
     void *rp = w->rp;
-    bool is_ok = grow_bank(alloc, &r32, &w->q32, &w->n32, n32, PE_LANES * sizeof *w->r32) &&
-                 grow_bank(alloc, &r64, &w->q64, &w->n64, n64, PE_LANES * sizeof *w->r64) &&
-                 grow_bank(alloc, &rp, &w->qp, &w->np, np, sizeof *w->rp);
+    void *q32 = w->q32;
+    void *q64 = w->q64;
+    void *qp = w->qp;
+    bool is_ok =
+        grow_bank(alloc, &r32, &q32, &w->n32, n32, PE_LANES * sizeof *w->r32, sizeof *w->q32) &&
+        grow_bank(alloc, &r64, &q64, &w->n64, n64, PE_LANES * sizeof *w->r64, sizeof *w->q64) &&
+        grow_bank(alloc, &rp, &qp, &w->np, np, sizeof *w->rp, sizeof *w->qp);
+    w->q32 = q32;
+    w->q64 = q64;
+    w->qp = qp;
     w->r32 = r32;
     w->r64 = r64;
     w->rp = rp;
