@@ -2,53 +2,22 @@
  * facts of whole kernels. One pass over the statements; operands are ptx_check_ops.c's. */
 #include <string.h>
 
+#include "base/suggest.h"
 #include "emit/ptx_checker.h"
 
 /* ---- the closest spelling ------------------------------------------------------------------- */
 
-enum { MAX_SUGGEST = 40 };
-
-/* Edits from a to b, cut off at MAX_SUGGEST characters. */
-static uint32_t distance(pg_str a, pg_str b)
+/* Fewer edits than `limit`, and than it has letters: else any short word would be near. */
+static pg_nearest nearest_of(pg_str wanted, uint32_t limit)
 {
-    uint32_t row[MAX_SUGGEST + 1];
-    if (a.len > MAX_SUGGEST || b.len > MAX_SUGGEST) {
-        return UINT32_MAX;
-    }
-    for (uint32_t j = 0; j <= b.len; j++) {
-        row[j] = j;
-    }
-    for (uint32_t i = 1; i <= a.len; i++) {
-        uint32_t diagonal = row[0];
-        row[0] = i;
-        for (uint32_t j = 1; j <= b.len; j++) {
-            uint32_t change = diagonal + (a.ptr[i - 1] != b.ptr[j - 1] ? 1 : 0);
-            diagonal = row[j];
-            uint32_t shorter = row[j] < row[j - 1] ? row[j] + 1 : row[j - 1] + 1;
-            row[j] = change < shorter ? change : shorter;
-        }
-    }
-    return row[b.len];
-}
-
-typedef struct suggestion {
-    pg_str word;
-    uint32_t best;
-} suggestion;
-
-static void consider(suggestion *s, pg_str wanted, pg_str word)
-{
-    uint32_t d = distance(wanted, word);
-    if (d < s->best) {
-        s->best = d;
-        s->word = word;
-    }
+    uint32_t len = (uint32_t)wanted.len;
+    return (pg_nearest){.wanted = wanted, .word = {"", 0}, .distance = len < limit ? len : limit};
 }
 
 /* The word of the opcode's patterns that is closest to `wanted`. */
-static suggestion closest_word(pg_isa_range rows, pg_str wanted)
+static pg_nearest closest_word(pg_isa_range rows, pg_str wanted)
 {
-    suggestion s = {.best = UINT32_MAX};
+    pg_nearest s = nearest_of(wanted, 4);
     for (uint32_t r = rows.first; r < rows.end; r++) {
         const char *p = pg_isa_rows[r].modifiers;
         while (*p != 0) {
@@ -59,7 +28,7 @@ static suggestion closest_word(pg_isa_range rows, pg_str wanted)
                 word.len -= 2; /* the name that it is bound to */
             }
             if (word.len != 0 && memchr(word.ptr, '#', word.len) == NULL && word.ptr[0] != ':') {
-                consider(&s, wanted, word);
+                pg_nearest_try(&s, word);
             }
             p += skip + n;
         }
@@ -69,13 +38,13 @@ static suggestion closest_word(pg_isa_range rows, pg_str wanted)
 
 static void report_opcode(pg_ptx_checker *c)
 {
-    suggestion s = {.best = UINT32_MAX};
     pg_str op = c->words.at[0];
+    pg_nearest s = nearest_of(op, 3);
     bool is_shown = !pg_diags_is_full(c->diags, PG_SEV_ERROR);
     for (uint32_t r = 1; is_shown && r < PG_ISA_COUNT; r++) {
-        consider(&s, op, pg_str_of(pg_isa_rows[r].opcode));
+        pg_nearest_try(&s, pg_str_of(pg_isa_rows[r].opcode));
     }
-    bool is_close = s.best <= 2 && s.best < op.len;
+    bool is_close = s.word.len != 0;
     pg_diag_add(c->diags, PG_D_PTX_OPCODE, c->s->loc, PG_STR_ARG(op),
                 is_close ? "; did you mean " : "", is_close ? (int)s.word.len : 0, s.word.ptr);
 }
@@ -94,12 +63,12 @@ void pg_ptx_report_spelling(pg_ptx_checker *c)
         return;
     }
     pg_str bad = c->words.at[at];
-    suggestion s = {.best = UINT32_MAX};
+    pg_nearest s = {.distance = 0};
     if (!pg_diags_is_full(c->diags, PG_SEV_ERROR)) {
         s = closest_word(rows, bad);
     }
-    char word[MAX_SUGGEST + 1] = {0};
-    bool is_close = s.best != 0 && s.best <= 3 && s.best < bad.len && s.word.len <= MAX_SUGGEST;
+    char word[PG_LONGEST_WORD + 1] = {0};
+    bool is_close = s.distance != 0 && s.word.len != 0;
     if (is_close) {
         memcpy(word, s.word.ptr, s.word.len);
     }

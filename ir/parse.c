@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/suggest.h"
 #include "ir/layout_text.h"
 #include "ir/verify.h"
 
@@ -94,52 +95,18 @@ bool pg_parse_same_line(const pg_parser *p)
 
 /* ---- suggestions --------------------------------------------------------------------------- */
 
-enum { LONGEST_WORD = 24 };
-
-/* Edits (insert, delete, change one letter) between two words of at most LONGEST_WORD letters. */
-static uint32_t distance(pg_str a, pg_str b)
-{
-    uint32_t row[LONGEST_WORD + 1];
-    for (uint32_t j = 0; j <= b.len; j++) {
-        row[j] = j;
-    }
-    for (uint32_t i = 1; i <= a.len; i++) {
-        uint32_t diagonal = row[0];
-        row[0] = i;
-        for (uint32_t j = 1; j <= b.len; j++) {
-            uint32_t change = diagonal + (a.ptr[i - 1] != b.ptr[j - 1]);
-            uint32_t other = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
-            diagonal = row[j];
-            row[j] = change < other ? change : other;
-        }
-    }
-    return row[b.len];
-}
-
 const char *pg_parse_suggest(pg_parser *p, pg_str word, pg_parse_word_at *word_at, uint32_t n)
 {
-    const char *best = NULL;
-    uint32_t least = word.len < 4 ? 2 : 3; /* closer than this */
-    if (word.len == 0 || word.len > LONGEST_WORD) {
-        return "";
-    }
+    pg_nearest near = pg_nearest_of(word);
     for (uint32_t i = 0; i < n; i++) {
-        pg_str candidate = pg_str_of(word_at(p, i));
-        if (candidate.len == 0 || candidate.len > LONGEST_WORD) {
-            continue;
-        }
-        uint32_t d = distance(word, candidate);
-        if (d < least) {
-            least = d;
-            best = candidate.ptr;
-        }
+        pg_nearest_try(&near, pg_str_of(word_at(p, i)));
     }
-    if (best == NULL) {
+    if (near.word.len == 0) {
         return "";
     }
     pg_strbuf text;
     pg_strbuf_init(&text, p->ctx->alloc);
-    pg_putf(&text, "; did you mean `%s`?", best);
+    pg_putf(&text, "; did you mean `%.*s`?", PG_STR_ARG(near.word));
     const char *copy = pg_arena_str(&p->scratch, pg_strbuf_str(&text)).ptr;
     pg_strbuf_fini(&text);
     return copy;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/diag.h"
+#include "base/suggest.h"
 
 #define CHECK_FORMAT(...)                                 \
     do {                                                  \
@@ -154,4 +155,43 @@ Test(base_text, rows_of_the_table_are_sorted_and_complete)
         cr_assert(info->severity != PG_SEV_ERROR || info->help[0] != '\0', "PG%04d has no help",
                   info->number);
     }
+}
+
+Test(suggest, counts_edits)
+{
+    static const struct {
+        const char *a, *b;
+        uint32_t want;
+    } cases[] = {{"", "", 0},       {"", "abc", 3},       {"run", "run", 0},
+                 {"rnu", "run", 1}, {"gleu", "gelu", 1},  {"kitten", "sitting", 3},
+                 {"ab", "ba", 1},   {"ca", "abc", 3},     {"div", "dvi", 1},
+                 {"abcd", "", 4},   {"softmx", "max", 5}, {"--emti", "--emit", 1}};
+    for (size_t i = 0; i < PG_COUNT_OF(cases); i++) {
+        pg_str a = pg_str_of(cases[i].a);
+        pg_str b = pg_str_of(cases[i].b);
+        cr_assert_eq(pg_edit_distance(a, b), cases[i].want, "%s %s", a.ptr, b.ptr);
+        cr_assert_eq(pg_edit_distance(b, a), cases[i].want, "%s %s", b.ptr, a.ptr);
+    }
+    char longest[PG_LONGEST_WORD + 2] = {0};
+    memset(longest, 'x', PG_LONGEST_WORD);
+    cr_assert_eq(pg_edit_distance(pg_str_of(longest), PG_STR("")), PG_LONGEST_WORD);
+    longest[PG_LONGEST_WORD] = 'x';
+    cr_assert_eq(pg_edit_distance(pg_str_of(longest), pg_str_of("x")), UINT32_MAX);
+}
+
+Test(suggest, first_of_the_nearest)
+{
+    pg_nearest n = pg_nearest_of(pg_str_of("dtpe"));
+    pg_nearest_try(&n, pg_str_of("block"));
+    cr_assert_eq(n.word.len, 0);
+    pg_nearest_try(&n, pg_str_of("type"));
+    cr_assert(pg_str_is(n.word, "type"));
+    pg_nearest_try(&n, pg_str_of("dtype"));
+    pg_nearest_try(&n, pg_str_of("dtpa"));
+    cr_assert(pg_str_is(n.word, "dtype") && n.distance == 1);
+    n = pg_nearest_of(pg_str_of("m"));
+    pg_nearest_try(&n, pg_str_of("n"));
+    cr_assert_eq(n.word.len, 0);
+    pg_nearest_try(&n, pg_str_of("m"));
+    cr_assert(n.distance == 0 && n.word.len == 1);
 }
