@@ -194,8 +194,8 @@ static bool make_operands(pg_parser *p, const op_head *h, const pg_region *regio
         return false;
     }
     if (info->n_in >= 0 && n > (uint32_t)info->n_in + info->n_opt) {
-        (void)pg_diag_add(p->diags, PG_D_OPERAND_COUNT, h->loc, info->text, n, "at most",
-                          (uint32_t)info->n_in + info->n_opt);
+        (void)pg_diag_add(p->diags, PG_D_OPERAND_COUNT, h->loc, info->text, n, n == 1 ? "" : "s",
+                          "at most", (uint32_t)info->n_in + info->n_opt);
         return false;
     }
     for (uint32_t i = 0; i < n; i++) {

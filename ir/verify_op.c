@@ -21,7 +21,7 @@ static bool check_counts(pg_verifier *v, const pg_inst *i)
     uint32_t least = least_in((pg_op)i->op);
     uint32_t most = info->n_in < 0 ? UINT16_MAX : least + info->n_opt;
     if (i->n_in < least || i->n_in > most) {
-        pg_verify_error(v, PG_D_OPERAND_COUNT, i->loc, info->text, i->n_in,
+        pg_verify_error(v, PG_D_OPERAND_COUNT, i->loc, info->text, i->n_in, i->n_in == 1 ? "" : "s",
                         i->n_in < least ? "at least" : "at most", i->n_in < least ? least : most);
         return false;
     }
@@ -31,7 +31,8 @@ static bool check_counts(pg_verifier *v, const pg_inst *i)
                                                                               : 1;
     uint32_t most_out = info->res == PG_R_MMA_WAIT ? 1 : least_out;
     if (i->n_out < least_out || i->n_out > most_out) {
-        pg_verify_error(v, PG_D_OP_RESULT_COUNT, i->loc, info->text, i->n_out, least_out);
+        pg_verify_error(v, PG_D_OP_RESULT_COUNT, i->loc, info->text, i->n_out,
+                        i->n_out == 1 ? "" : "s", least_out);
         return false;
     }
     return true;

@@ -121,6 +121,19 @@ static cli_option find_option(cli_command command, const char *text, size_t len)
     return CLI_OPTION_COUNT;
 }
 
+/* A letter of its own is no misspelling of another. */
+static const char *suggest_option(cli *c, const char *text)
+{
+    const pg_str word = {text, strcspn(text, "=")};
+    pg_nearest near = pg_nearest_of(word);
+    for (int i = 0; i < CLI_OPTION_COUNT && word.len > 2; i++) {
+        if ((cli_options_table[i].commands & 1u << c->command) != 0) {
+            pg_nearest_try(&near, pg_str_of(cli_options_table[i].text));
+        }
+    }
+    return run_suggestion(&c->arena, &near);
+}
+
 /* One option, whose value may be the next argument: then *at moves on. */
 static run_exit parse_option(cli *c, int argc, char **argv, int *at)
 {
@@ -130,7 +143,8 @@ static run_exit parse_option(cli *c, int argc, char **argv, int *at)
     cli_option o = find_option(c->command, text, len);
     const char *value = text[len] == '\0' ? NULL : text + len + (text[len] == '=');
     if (o == CLI_OPTION_COUNT) {
-        return usage(c, RUN_MSG_USAGE_OPTION, cli_commands[c->command].name, text, "");
+        return usage(c, RUN_MSG_USAGE_OPTION, cli_commands[c->command].name, text,
+                     suggest_option(c, text));
     }
     if (cli_options_table[o].kind == CLI_FLAG && value != NULL) {
         return usage(c, RUN_MSG_USAGE_UNWANTED, cli_options_table[o].text, "", "");
@@ -148,12 +162,22 @@ static run_exit parse_option(cli *c, int argc, char **argv, int *at)
     return set_value(c, o, value);
 }
 
+run_exit cli_no_command(cli *c, const char *name)
+{
+    pg_nearest near = pg_nearest_of(pg_str_of(name));
+    for (int i = 0; i < CLI_COMMAND_COUNT; i++) {
+        pg_nearest_try(&near, pg_str_of(cli_commands[i].name));
+    }
+    return usage(c, RUN_MSG_USAGE_COMMAND, name, run_suggestion(&c->arena, &near), "");
+}
+
 static run_exit find_command(cli *c, const char *name)
 {
     static const char *const later[] = {"graph"};
     for (int i = 0; i < CLI_COMMAND_COUNT; i++) {
         if (strcmp(name, cli_commands[i].name) == 0) {
             c->command = (cli_command)i;
+            c->msgs.command = cli_commands[i].name;
             return RUN_OK;
         }
     }
@@ -162,7 +186,7 @@ static run_exit find_command(cli *c, const char *name)
             return usage(c, RUN_MSG_USAGE_LATER, name, "", "");
         }
     }
-    return usage(c, RUN_MSG_USAGE_COMMAND, name, "", "");
+    return cli_no_command(c, name);
 }
 
 run_exit cli_parse(cli *c, int argc, char **argv)

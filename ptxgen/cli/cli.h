@@ -31,6 +31,8 @@ typedef struct cli {
 
 /* args.c: fills everything but msgs and arena; reports wrong usage. */
 run_exit cli_parse(cli *c, int argc, char **argv);
+/* Reports a command that there is not. */
+run_exit cli_no_command(cli *c, const char *name);
 /* Repeated NAME=VALUE options of one kind, in order. */
 run_pairs cli_pairs(cli *c, cli_option option);
 /* help.c */

@@ -238,21 +238,48 @@ bool cli_is_kernel(const char *operand)
 }
 
 /* Names are checked here, where they can be named. */
-static run_exit check_settings(const cli *c, const ptxgen_kernel_info *info,
+static run_exit check_settings(cli *c, const ptxgen_kernel_info *info,
                                const ptxgen_options *options)
 {
     for (size_t i = 0; i < options->n_settings; i++) {
-        bool is_known = false;
+        const char *name = options->settings[i].name.ptr;
+        pg_nearest near = pg_nearest_of(pg_str_of(name));
         for (size_t j = 0; j < info->n_settings; j++) {
-            is_known =
-                is_known || strcmp(info->settings[j].name, options->settings[i].name.ptr) == 0;
+            pg_nearest_try(&near, pg_str_of(info->settings[j].name));
         }
-        if (!is_known) {
-            return run_fail(&c->msgs, RUN_USAGE, RUN_MSG_ARG_UNKNOWN, info->name, "setting",
-                            options->settings[i].name.ptr);
+        if (near.word.len == 0 || near.distance != 0) {
+            return run_fail(&c->msgs, RUN_USAGE, RUN_MSG_ARG_UNKNOWN, info->name, "setting", name,
+                            run_suggestion(&c->arena, &near));
         }
     }
     return RUN_OK;
+}
+
+static run_exit no_kernel(cli *c)
+{
+    const ptxgen_kernel_info *k;
+    pg_nearest near = pg_nearest_of(pg_str_of(c->operand));
+    for (size_t i = 0; (k = ptxgen_kernel_at(i)) != NULL; i++) {
+        pg_nearest_try(&near, pg_str_of(k->name));
+    }
+    return run_fail(&c->msgs, RUN_INPUT, RUN_MSG_NO_KERNEL, NULL, c->operand,
+                    run_suggestion(&c->arena, &near));
+}
+
+/* The library's message about a value alone is the setting's description: the value goes before. */
+static run_exit wrong_setting(const cli *c, const ptxgen_kernel_info *info,
+                              const ptxgen_options *options, run_exit exit, const char *message)
+{
+    for (size_t i = 0; i < options->n_settings; i++) {
+        const char *name = options->settings[i].name.ptr;
+        for (size_t j = 0; j < info->n_settings; j++) {
+            if (info->settings[j].doc == message && strcmp(info->settings[j].name, name) == 0) {
+                return run_fail(&c->msgs, exit, RUN_MSG_KERNEL_SETTING, c->operand, name, "=",
+                                options->settings[i].value.ptr, " is not possible: ", message);
+            }
+        }
+    }
+    return run_fail(&c->msgs, exit, RUN_MSG_KERNEL_SETTING, c->operand, "", "", "", "", message);
 }
 
 run_exit cli_compile_kernel(cli *c, ptxgen_ctx *ctx, const ptxgen_options *options,
@@ -261,7 +288,7 @@ run_exit cli_compile_kernel(cli *c, ptxgen_ctx *ctx, const ptxgen_options *optio
     const ptxgen_str name = text_of(c->operand);
     const ptxgen_kernel_info *info = ptxgen_kernel_find(name);
     if (info == NULL) {
-        return run_fail(&c->msgs, RUN_INPUT, RUN_MSG_NO_KERNEL, NULL, c->operand);
+        return no_kernel(c);
     }
     run_exit checked = check_settings(c, info, options);
     if (checked != RUN_OK) {
@@ -274,9 +301,8 @@ run_exit cli_compile_kernel(cli *c, ptxgen_ctx *ctx, const ptxgen_options *optio
     ptxgen_status status = ptxgen_kernel_build(ctx, name, target, options->settings,
                                                options->n_settings, &module, &message);
     if (status != PTXGEN_OK) {
-        run_exit exit = cli_exit_of(status);
-        return run_fail(&c->msgs, exit, RUN_MSG_KERNEL_SETTING, c->operand,
-                        message == NULL ? ptxgen_status_name(status) : message, c->operand);
+        return wrong_setting(c, info, options, cli_exit_of(status),
+                             message == NULL ? ptxgen_status_name(status) : message);
     }
     ptxgen_options rest = *options; /* settings and target are used up */
     rest.n_settings = 0;

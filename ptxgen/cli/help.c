@@ -59,7 +59,7 @@ run_exit cli_help(cli *c)
         command++;
     }
     if (command == CLI_COMMAND_COUNT) {
-        return run_fail(&c->msgs, RUN_USAGE, RUN_MSG_USAGE_COMMAND, NULL, c->operand);
+        return cli_no_command(c, c->operand);
     }
     (void)printf("ptxgen %s %s [OPTION]...\n\n%s\n\n", cli_commands[command].name,
                  cli_commands[command].operands, cli_commands[command].doc);

@@ -78,6 +78,40 @@ def wrong_usage_is_2(c):
         assert r.out == "", args
 
 
+def misspelled_words_find_the_right_one(c):
+    x = c.write("good.ptir", GOOD)
+    for args, word in [
+        (["complie", x], "compile"), (["help", "rnu"], "run"), (["chek", x], "check"),
+        (["compile", x, "--emti=ir"], "--emit"), (["compile", x, "-emit=ir"], "--emit"),
+        (["compile", x, "--stop-aftr", "layouts"], "--stop-after"),
+        (["kernel", "gleu"], "gelu"), (["run", "sofmax"], "softmax"),
+        (["kernel", "gelu", "--set=dtpe=f32"], "dtype"),
+        (["run", "softmax", "--arg=row=3", "--arg=cols=3"], "rows"),
+        (["run", "add", "--in=aa=x.npy", "--arg=n=4"], "a"),
+        (["run", "add", "--out=cc=x.npy", "--arg=n=4"], "c"),
+        # Nothing is near: a letter is no misspelling of another, --trace belongs to exec.
+        (["frobnicate"], None), (["compile", x, "-z"], None), (["compile", x, "--trac=x"], None),
+        (["run", "gelu", "--arg=m=5"], None), (["kernel", "q" * 300], None),
+    ]:
+        r = c.run(*args)
+        assert r.status in (1, 2), (args, r.err)
+        found = re.findall(r"; did you mean `(.*)`\?$", r.err, re.M)
+        assert found == ([] if word is None else [word]), (args, r.err)
+
+
+def messages_name_what_was_given(c):
+    x = c.write("good.ptir", GOOD)
+    for args, text in [
+        (["compile", x, "--nope"], "\nhelp: `ptxgen help compile` lists "),
+        (["run", "gelu", "--device=tpu"], "\nhelp: `ptxgen help run` says "),
+        (["exec"], "\nhelp: `ptxgen help exec` shows "),
+        (["kernel", "gelu", "--set=dtype=f99"], "PG6156 dtype=f99 is not possible: dtype is f16, "),
+        (["kernel", "gemm", "--set=dtype=f16", "--set=stages=99"], "PG6156 stages=99 is not "),
+    ]:
+        r = c.run(*args, want=2)
+        assert text in r.err, (args, r.err)
+
+
 def value_may_be_the_next_argument(c):
     c.write("good.ptir", GOOD)
     a = c.run("compile", "good.ptir", "--emit", "ir", want=0).out
@@ -251,6 +285,7 @@ def passes_by_name(c):
 if __name__ == "__main__":
     harness.main([
         no_arguments_show_usage, version, help_of_every_command, wrong_usage_is_2,
+        misspelled_words_find_the_right_one, messages_name_what_was_given,
         value_may_be_the_next_argument, missing_input_is_1, wrong_input_is_1_with_places,
         ptx_is_no_ir, check_is_silent_when_right, ir_comes_back_canonical, output_files_are_whole_or_untouched,
         closed_output_is_3, color_only_on_a_terminal, hostile_names_do_not_reach_the_terminal,

@@ -58,6 +58,23 @@ static bool is_default(const run_request *r, const char *name)
     return false;
 }
 
+/* "; did you mean `x`?" of what the kernel has of a kind, or "". */
+static const char *suggest(const maker *k, const char *name, bool is_scalar)
+{
+    const run_request *r = k->request;
+    pg_nearest near = pg_nearest_of(pg_str_of(name));
+    for (uint32_t i = 0; i < k->in->manifest->n_args; i++) {
+        const run_arg_spec *spec = k->in->values[i].spec;
+        if (spec->kind == (is_scalar ? RUN_ARG_SCALAR : RUN_ARG_POINTER)) {
+            pg_nearest_try(&near, pg_str_of(spec->name));
+        }
+    }
+    for (size_t i = 0; is_scalar && i < r->defaults.n; i++) {
+        pg_nearest_try(&near, pg_str_of(r->defaults.at[i].name));
+    }
+    return run_suggestion(k->arena, &near);
+}
+
 static run_exit take_args(const maker *k)
 {
     const run_request *r = k->request;
@@ -67,7 +84,8 @@ static run_exit take_args(const maker *k)
         run_dtype type = v == NULL ? RUN_D_S64 : v->spec->type;
         uint64_t bits;
         if (v == NULL && !is_default(r, p->name)) {
-            return run_fail(k->msgs, RUN_USAGE, RUN_MSG_ARG_UNKNOWN, r->file, "scalar", p->name);
+            return run_fail(k->msgs, RUN_USAGE, RUN_MSG_ARG_UNKNOWN, r->file, "scalar", p->name,
+                            suggest(k, p->name, true));
         }
         if (!run_elem_parse(type, pg_str_of(p->value), &bits)) {
             return run_fail(k->msgs, RUN_USAGE, RUN_MSG_ARG_VALUE, r->file, p->value,
@@ -100,7 +118,8 @@ static run_exit take_arrays(const maker *k)
         const run_pair *p = &r->ins.at[i];
         run_value *v = find_value(k->in, p->name, false);
         if (v == NULL) {
-            return run_fail(k->msgs, RUN_USAGE, RUN_MSG_ARG_UNKNOWN, r->file, "array", p->name);
+            return run_fail(k->msgs, RUN_USAGE, RUN_MSG_ARG_UNKNOWN, r->file, "array", p->name,
+                            suggest(k, p->name, false));
         }
         run_exit status = run_npy_read(k->msgs, k->arena, p->value, &v->array);
         if (status != RUN_OK) {
@@ -117,7 +136,7 @@ static run_exit take_arrays(const maker *k)
         run_value *v = find_value(k->in, r->outs.at[i].name, false);
         if (v == NULL) {
             return run_fail(k->msgs, RUN_USAGE, RUN_MSG_ARG_UNKNOWN, r->file, "array",
-                            r->outs.at[i].name);
+                            r->outs.at[i].name, suggest(k, r->outs.at[i].name, false));
         }
         v->out_file = r->outs.at[i].value;
     }

@@ -151,12 +151,27 @@ run_exit run_fail_at(const run_msgs *m, run_exit exit, int number, const char *f
     return exit;
 }
 
+/* The help of a message about the command at hand speaks of it by its name. */
+static void put_help(pg_strbuf *out, const char *help, const char *command)
+{
+    static const char place[] = "COMMAND";
+    const char *at = command == NULL ? NULL : strstr(help, place);
+    if (at == NULL) {
+        pg_put(out, help);
+        return;
+    }
+    pg_putf(out, "%.*s%s%s", (int)(at - help), help, command, at + sizeof place - 1);
+}
+
 run_exit run_fail(const run_msgs *m, run_exit exit, int number, const char *file_or_null, ...)
 {
     const pg_diag_info *info = info_of(number);
     pg_strbuf text;
+    pg_strbuf help;
     va_list args;
     pg_strbuf_init(&text, pg_alloc_default());
+    pg_strbuf_init(&help, pg_alloc_default());
+    put_help(&help, info->help, m->command);
     va_start(args, file_or_null);
     pg_putv(&text, info->text, args);
     va_end(args);
@@ -167,9 +182,23 @@ run_exit run_fail(const run_msgs *m, run_exit exit, int number, const char *file
                                                        : "note",
         .number = info->number,
         .message = text.ptr == NULL ? info->text : text.ptr,
-        .help = info->help,
+        .help = help.ptr == NULL ? info->help : help.ptr,
     };
     run_print(m, &note);
     pg_strbuf_fini(&text);
+    pg_strbuf_fini(&help);
     return exit;
+}
+
+const char *run_suggestion(pg_arena *a, const pg_nearest *near)
+{
+    if (near->word.len == 0) {
+        return "";
+    }
+    pg_strbuf text;
+    pg_strbuf_init(&text, pg_alloc_default());
+    pg_putf(&text, "; did you mean `%.*s`?", PG_STR_ARG(near->word));
+    const char *copy = pg_arena_str(a, pg_strbuf_str(&text)).ptr;
+    pg_strbuf_fini(&text);
+    return copy == NULL ? "" : copy;
 }

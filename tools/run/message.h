@@ -9,6 +9,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/arena.h"
+#include "base/suggest.h"
+
 /* Exit statuses of the command line; tools return the one that their failure leads to. */
 typedef enum run_exit {
     RUN_OK = 0,
@@ -29,6 +32,7 @@ enum {
 typedef struct run_msgs {
     FILE *to;
     bool has_color;
+    const char *command; /* stands in help texts for COMMAND; NULL: none */
 } run_msgs;
 
 /* One message from elsewhere: a compiler's diagnostic, a fault. */
@@ -50,5 +54,7 @@ uint32_t run_first_column(const char *text, uint32_t line);
 run_exit run_fail(const run_msgs *m, run_exit exit, int number, const char *file_or_null, ...);
 /* The same of a line, for a row without arguments. */
 run_exit run_fail_at(const run_msgs *m, run_exit exit, int number, const char *file, uint32_t line);
+/* "; did you mean `x`?" of what was found near, or "". */
+const char *run_suggestion(pg_arena *a, const pg_nearest *near);
 
 #endif
