@@ -109,6 +109,26 @@ def wrong_arrays(c):
         assert number in r.numbers(), (args, r.err)
 
 
+def promised_divisors_are_checked(c):
+    """A value that its div does not divide never reaches the kernel, wherever it comes from."""
+    text = FILE.replace("%n: i32)", "%n: i32 [div=8])")
+    assert text != FILE
+    c.write("f.ptir", text)
+    c.write("x.npy", harness.npy("<f4", (12,), [0] * 12))
+    for args, name, value, div in [
+        (["f.ptir", "--arg=n=13"], "n", 13, 8), (["f.ptir", "--in=x=x.npy"], "n", 12, 8),
+        (["f.ptir", "--arg=n=-9"], "n", -9, 8), (["f.ptir", "--arg=n=4", "--verify"], "n", 4, 8),
+        (["gelu", "--set=div=8", "--arg=n=13"], "n", 13, 8),
+        (["transpose", "--set=div=4", "--arg=m=8", "--arg=n=10"], "n", 10, 4),
+        (["softmax", "--set=div=8", "--arg=rows=3", "--arg=cols=7"], "cols", 7, 8),
+    ]:
+        r = c.run("run", *args, "--device=cpu", want=1)
+        assert r.numbers() == ["6134"], (args, r.err)
+        assert f"argument '{name}' is {value}, which is no multiple of its div = {div}\n" in r.err, r.err
+    for n in (8, 1000):
+        c.run("run", "f.ptir", f"--arg=n={n}", "--verify", "--device=cpu", want=0)
+
+
 def all_outputs_or_none(c):
     c.write("f.ptir", FILE)
     c.write("old.npy", "old")
@@ -211,7 +231,8 @@ def timed(c):
 if __name__ == "__main__":
     harness.main([
         library_kernels_are_right, kernels_on_rows_are_right, transpose_is_right,
-        library_kernels_broadcast, arrays_come_and_go, wrong_arrays, all_outputs_or_none,
+        library_kernels_broadcast, arrays_come_and_go, wrong_arrays, promised_divisors_are_checked,
+        all_outputs_or_none,
         a_wrong_kernel_is_4, manifest_is_json, ptx_is_accepted_by_our_checker,
         arch_overrides_the_module, cubins, no_ptxas_is_3, starts_fast,
     ])

@@ -335,6 +335,16 @@ run_exit run_inputs_eval(const run_msgs *m, const run_inputs *in, const char *fi
     return RUN_OK;
 }
 
+/* A kernel relies on div: of another value it would make misaligned accesses, or wrong masks. */
+static run_exit check_div(const maker *k, const run_value *v)
+{
+    int64_t value = (int64_t)v->bits;
+    bool is_kept = v->spec->div == 0 || value % (int64_t)v->spec->div == 0;
+    return is_kept ? RUN_OK
+                   : run_fail(k->msgs, RUN_INPUT, RUN_MSG_ARG_DIV, k->request->file, v->spec->name,
+                              (long long)value, (unsigned)v->spec->div);
+}
+
 static run_exit make_all(const maker *k)
 {
     run_exit status = take_args(k);
@@ -352,6 +362,10 @@ static run_exit make_all(const maker *k)
             return run_fail(k->msgs, RUN_USAGE, RUN_MSG_ARG_MISSING, k->request->file,
                             v->spec->name);
         }
+    }
+    for (uint32_t i = 0; i < k->in->manifest->n_args && status == RUN_OK; i++) {
+        run_value *v = &k->in->values[i];
+        status = v->spec->kind == RUN_ARG_SCALAR ? check_div(k, v) : RUN_OK;
     }
     for (uint32_t i = 0; i < k->in->manifest->n_args && status == RUN_OK; i++) {
         if (k->in->values[i].spec->kind == RUN_ARG_POINTER) {

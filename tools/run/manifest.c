@@ -147,6 +147,10 @@ static bool read_arg(reader *r, const cJSON *object, run_arg_spec *arg)
     if (arg->kind == RUN_ARG_TENSORMAP) {
         return read_map(r, object, arg);
     }
+    const cJSON *div = cJSON_GetObjectItemCaseSensitive(object, "div");
+    if (div != NULL && !read_number(div, &arg->div)) {
+        return fail(r, "div");
+    }
     if (cJSON_HasObjectItem(object, "role") != 0 && !read_text(r, object, "role", &role)) {
         return false;
     }
@@ -252,6 +256,7 @@ run_exit run_manifest_join(const run_msgs *m, pg_arena *a, const char *file,
                 return run_fail(m, RUN_INPUT, RUN_MSG_ARG_DTYPE, file, arg->name,
                                 run_dtypes[known->type].name, run_dtypes[arg->type].name);
             }
+            known->div = arg->div > known->div ? arg->div : known->div; /* powers of two */
             known->is_scratch = known->is_scratch || (known->is_out && !known->is_in && arg->is_in);
             known->is_out = known->is_out || arg->is_out;
         }
