@@ -8,6 +8,7 @@
  * I2  read_at <= write_at. */
 #include "tools/exec/async.h"
 
+#include "tools/exec/mbar.h"
 #include "tools/exec/race.h"
 
 enum {
@@ -144,7 +145,12 @@ static void finish(pe_warp *w, pe_copy *c, uint32_t lanes, pe_mbar *b)
         c->is_written = (rest & ~c->done) == 0;
     }
     if (w->cta->races != NULL) {
-        pe_race_settle(w, c, b);
+        pe_race_settle(w, c, b, false);
+    }
+    pg_foreach_lane(l, b != NULL ? lanes & ~c->done : 0)
+    {
+        c->done_agent[l] = (uint16_t)b->agent;
+        c->done_phase[l] = b->n_over + 1;
     }
     c->done |= b != NULL ? lanes : 0;
     c->lanes = b != NULL ? rest | lanes : rest;
@@ -176,13 +182,13 @@ void pe_copy_wait(pe_warp *w, uint32_t mask, const uint32_t first_open[PE_LANES]
 
 /* The copies of the lane so far belong to the arrival that will come, unless they belong to another
  * one before: who waits for that phase may touch what they wrote. */
-void pe_copy_claim(pe_warp *w, uint32_t lane, pe_mbar *b)
+void pe_copy_claim(pe_warp *w, uint32_t lane, uint32_t order, pe_mbar *b, bool is_postponed)
 {
     for (uint32_t k = 0; w->cta->races != NULL && k < w->n_copies; k++) {
         pe_copy *c = w->copies[k];
         uint32_t lanes = c->lanes;
-        c->lanes &= 1u << lane;
-        pe_race_settle(w, c, b);
+        c->lanes &= c->order < order ? 1u << lane : 0;
+        pe_race_settle(w, c, b, is_postponed);
         c->lanes = lanes;
     }
 }

@@ -18,6 +18,9 @@ struct pe_copy {
     bool is_read, is_written;
     uint64_t read_at, write_at; /* steps of the CTA; UINT64_MAX: when it is waited for */
     pe_moment end;              /* traces only */
+    /* Of lanes that are done: the barrier that they signalled first, and in which phase. */
+    uint16_t done_agent[PE_LANES];
+    uint32_t done_phase[PE_LANES];
     uint32_t offset[PE_LANES];  /* shared address */
     uint8_t n_source[PE_LANES]; /* bytes from global memory; zeros behind */
     uint8_t *to[PE_LANES], *to_poison[PE_LANES];
@@ -33,7 +36,8 @@ void pe_copy_issue(pe_warp *w, pe_copy *c);
 void pe_copy_wait(pe_warp *w, uint32_t mask, const uint32_t first_open[PE_LANES]);
 /* The lane's copies issued before `order` are complete and signal at the barrier. */
 void pe_copy_arrive(pe_warp *w, uint32_t lane, uint32_t order, pe_mbar *b);
-void pe_copy_claim(pe_warp *w, uint32_t lane, pe_mbar *b);
+/* They will; `is_postponed`: a phase is over in which they should have. */
+void pe_copy_claim(pe_warp *w, uint32_t lane, uint32_t order, pe_mbar *b, bool is_postponed);
 void pe_copy_fini(pe_warp *w);
 
 /* Something that an instruction set going and that happens at a step that the seed draws: at once,

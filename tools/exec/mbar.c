@@ -163,6 +163,7 @@ static void settle(const pe_mbar_use *u)
         b->open_at = (pe_moment){.at = 0};
         if (u->home->races != NULL) {
             pe_race_mbar_over(u->home, b);
+            pe_mbar_postpone(u->home, b);
         }
         put_bytes(u);
         wake(u->home, b->at);

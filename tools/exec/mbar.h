@@ -54,6 +54,9 @@ void pe_mbar_expect(pe_mbar_use *u, uint32_t bytes);
 void pe_mbar_complete(pe_mbar_use *u, uint32_t bytes);
 /* cp.async.mbarrier.arrive without .noinc: one arrival more, which comes later. */
 void pe_mbar_more(pe_mbar_use *u);
+/* A phase is over: arrivals of copies that are still to come, and what the copies wrote, belong to
+ * the next. */
+void pe_mbar_postpone(pe_cta *home, pe_mbar *b);
 uint64_t pe_mbar_state(const pe_mbar *b);
 static inline uint32_t pe_mbar_state_pending(uint64_t state)
 {

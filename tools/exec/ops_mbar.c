@@ -241,12 +241,22 @@ static void late_arrive(pe_task *t)
     (void)pe_mbar_arrive(&u, 1, 0);
 }
 
+void pe_mbar_postpone(pe_cta *home, pe_mbar *b)
+{
+    for (uint32_t k = 0; k < home->n_tasks; k++) {
+        const pe_task *t = &home->tasks[k];
+        if (t->run == late_arrive && t->at == b->at) {
+            pe_copy_claim(t->w, t->lane, t->order, b, true);
+        }
+    }
+}
+
 static void copies_arrive_one(pe_mbar_use *u, uint64_t at)
 {
     if (u->i->op == 0) {
         pe_mbar_more(u);
     }
-    pe_copy_claim(u->w, u->lane, u->b);
+    pe_copy_claim(u->w, u->lane, u->w->n_issued, u->b, false);
     pe_task t = {.run = late_arrive, .w = u->w, .i = u->i, .lane = u->lane, .at = at};
     t.order = u->w->n_issued;
     pe_task_add(u->w->cta, &t);

@@ -544,7 +544,24 @@ void pe_race_touch(pe_warp *w, const pe_inst *i, uint32_t mask, const pe_touch *
     }
 }
 
-void pe_race_settle(pe_warp *w, const pe_copy *copy, pe_mbar *b)
+/* The cell waits for an arrival at the barrier that no other's came before. */
+static bool is_to_come(const cell *c, const pe_copy *copy, uint32_t lane, const pe_mbar *b)
+{
+    return c->w_agent == (uint16_t)b->agent && (copy->done >> lane & 1u) == 0;
+}
+
+/* The phase is over without the arrival. If another came before, who waits for that may read. */
+static void postpone(cell *c, const pe_copy *copy, uint32_t lane, const pe_mbar *b)
+{
+    if (c->w_agent != (uint16_t)b->agent || c->w_phase != b->n_over) {
+        return;
+    }
+    bool is_done = (copy->done >> lane & 1u) != 0;
+    c->w_agent = is_done ? copy->done_agent[lane] : c->w_agent;
+    c->w_phase = is_done ? copy->done_phase[lane] : b->n_over + 1;
+}
+
+void pe_race_settle(pe_warp *w, const pe_copy *copy, pe_mbar *b, bool is_postponed)
 {
     pe_races *r = w->cta->races;
     pg_foreach_lane(l, copy->lanes)
@@ -560,14 +577,16 @@ void pe_race_settle(pe_warp *w, const pe_copy *copy, pe_mbar *b)
             if (c->w_kind != PE_MK_PENDING || c->w_serial != copy->serial || c->w_tid != tid) {
                 continue;
             }
-            if (b != NULL && c->w_phase == 0) {
-                c->w_agent = (uint16_t)b->agent;
-                c->w_phase = b->n_over + 1;
-            } else if (b != NULL) {
-                pe_race_mbar_knows(w->cta, b, c->w_agent, c->w_phase);
-            } else {
+            if (b == NULL) {
                 c->w_kind = PE_MK_COPIED;
                 c->w_clock = r->own[tid];
+            } else if (is_postponed) {
+                postpone(c, copy, l, b);
+            } else if (c->w_phase == 0 || is_to_come(c, copy, l, b)) {
+                c->w_agent = (uint16_t)b->agent;
+                c->w_phase = b->n_over + 1;
+            } else {
+                pe_race_mbar_knows(w->cta, b, c->w_agent, c->w_phase);
             }
         }
     }

@@ -164,7 +164,7 @@ typedef struct pe_mark {
 bool pe_st_is_same(pe_warp *w, const pe_inst *i, uint32_t lane);
 uint32_t pe_race_serial(const pe_cta *cta);
 /* Lanes of a copy are complete: their thread waited, or (b) they signalled at a barrier. */
-void pe_race_settle(pe_warp *w, const pe_copy *c, pe_mbar *b_or_null);
+void pe_race_settle(pe_warp *w, const pe_copy *c, pe_mbar *b_or_null, bool is_postponed);
 bool pe_race_knows(const pe_warp *w, uint32_t lane, uint32_t tid, uint32_t clock);
 /* A race of the lane's access with what the mark says. */
 void pe_race_report(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t generic, uint32_t size,
