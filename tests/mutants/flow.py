@@ -2,6 +2,7 @@
 stop at barriers.
 
 Calls, indirect branches and barriers that a part of the CTA takes part in end a walk with the answer "anything may happen"."""
+import math
 import re
 
 from operators import COMMENT, split_args
@@ -58,7 +59,9 @@ class Flow:
         heads = [h.start() for h in HEAD.finditer(blank) if blank.find("{", h.end()) < min(
             x if x >= 0 else len(blank) for x in [blank.find(";", h.end())])]
         start = max((h for h in heads if h < place), default=0)
-        start = blank.index("{", start)
+        head, start = start, blank.index("{", start)
+        sizes = re.search(r"\.(?:req|max)ntid\s+([\d\s,]+)", blank[head:start])
+        self.n_threads = math.prod(int(n) for n in sizes.group(1).split(",")) if sizes else None  # at most; None: not said
         end = min((h for h in heads if h > place), default=len(blank))
         self.at, labels, self.is_known = [], {}, True
         scopes, n_scopes = [], 0

@@ -8,6 +8,7 @@ ordered give one value in each execution; what orders no such pair can go."""
 import re
 
 import flow
+from operators import COMMENT
 
 
 class Look:
@@ -172,9 +173,67 @@ def is_never_read_again(look):
             and not any(meets(look.behind(), "global")))
 
 
+WORD = re.compile(r"[%\w$]+")
+
+
+def is_between_products(look):
+    """Each way here comes from another wgmma.fence, and what lies between touches no register of a product behind, but products
+    of the same shape into the same accumulators."""
+    if not (look.what == "deleted" and look.is_op(r"wgmma\.fence") and look.flow.is_known):
+        return False
+
+    def is_fence(s):
+        return not s.guard and s.op.startswith("wgmma.fence")
+
+    before = look.before(is_fence)
+    if look.flow.here == 0 or any(s.number == 0 for s in before):
+        return False  # it may be the warp's first
+    for p in look.behind(is_fence):
+        if not p.op.startswith("wgmma.mma_async"):
+            continue
+        mine = set(WORD.findall(p.args[0] + (p.args[1] if p.args[1].startswith("{") else "")))
+        for s in before:
+            is_same = s.op == p.op and s.args[0] == p.args[0]
+            if mine & set(WORD.findall(" ".join([s.guard, *s.args[1 if is_same else 0:]]))):
+                return False
+    return True
+
+
+OTHER_CTA = re.compile(r"%\w*cluster|\b(mapa|getctarank|barrier\.cluster)\b|\.(reqnctapercluster|explicitcluster)\b"
+                       r"|multicast::cluster")
+
+
+def straight(look):
+    """Statements behind this one that a thread executes if it executes this one, and only then."""
+    at, k = look.flow.at, look.flow.here
+    while at[k].next == [k + 1] and look.flow.previous[k + 1] == [k]:
+        k += 1
+        yield at[k]
+
+
+def is_init_behind_barrier(look):
+    """A barrier of all who can name the mbarrier lies before each use: of the cluster, or, where no CTA can name another's, of
+    the CTA, be it one warp."""
+    if not (look.what == "deleted" and look.is_op(r"fence\.mbarrier_init") and look.flow.is_known):
+        return False
+    is_use = re.compile(r"mbarrier\.(?!init)|cp\.(reduce\.)?async|(st|red)\.async").match
+    is_alone = not OTHER_CTA.search(COMMENT.sub("", look.text))
+    is_warp = look.flow.n_threads in range(1, 33)
+    is_relaxed = any(s.op.startswith("barrier.cluster.arrive.relaxed") for s in look.flow.at)
+
+    def is_barrier(s):
+        of_warp = is_warp and s.op == "bar.warp.sync" and s.args[0] in ("-1", "0xffffffff")
+        of_cluster = not is_relaxed and s.op.startswith("barrier.cluster.wait")
+        return not s.guard and (of_cluster or (is_alone and (of_warp or flow.is_cta_barrier(s))))
+
+    own = {s.number for s in straight(look) if s.op.startswith("mbarrier.")}  # in order for the thread itself
+    return not any(is_use(s.op) and s.number not in own for s in look.behind(is_barrier))
+
+
 def is_ordered_anyway(look):
-    """No address, guard or branch depends on data, and every pair is ordered by the ISA's rules without it."""
-    if not look.flow.is_known:
+    """No address, guard or branch depends on data, and every pair is ordered by the ISA's rules without it. Not for what orders more
+    than accesses of memory."""
+    if not look.flow.is_known or look.is_op(r"wgmma\.fence|fence\.mbarrier_init"):
         return False
     known = closure(look, lambda s: {"data"} if s.touches() and not s.op.startswith(("st", "red")) or s.op.startswith(
         "wgmma") else set())
@@ -216,6 +275,17 @@ RULES = [
     Rule("not read again", "wait_group.read instead of wait_group, global memory not touched behind it", is_never_read_again,
          "9.7.9.27.2: the two differ in whether the writes are made visible to the thread, which asks for none of them; the "
          "end of the grid makes them visible to the host."),
+    Rule("same products", "wgmma.fence behind another one, with nothing between that touches the registers of its products but "
+         "products of the same shape into the same accumulators", is_between_products,
+         "9.7.15 (wgmma.fence): it orders accesses to the accumulators and to A's registers before products that use them. The "
+         "first product of a warp needs it, and one whose registers were accessed since the last; accumulators that products "
+         "of one shape share are excepted. Shared memory is none of its business: that takes a fence of the proxies."),
+    Rule("initialised before a barrier", "fence.mbarrier_init, and a barrier of all who can name the mbarrier lies between it and "
+         "each use: of the cluster, or of the CTA where none can name another's", is_init_behind_barrier,
+         "9.7.13.4 (fence): it makes the thread's mbarrier.init known to the cluster. So does a barrier of the cluster that "
+         "releases and acquires, and within the CTA a barrier of it (9.7.13.1, 8.9.4). By the ISA's letter copies, which signal "
+         "through the async proxy, want a fence besides: the executor reports that in kernels that keep to the ISA. In those "
+         "that need the rules of practice the barrier does; no instruction is made of the fence."),
     Rule("ordered anyway", "no address, guard or branch depends on loaded data, and the rules of the ISA (of practice, where "
          "the kernel itself needs those) order every pair without it", is_ordered_anyway,
          "8.9.5: the accesses are the same in each execution then, and the detector looks at every pair of them: what it "
