@@ -102,7 +102,7 @@ def check_refused(r, tools):
                 r.check(status == 0 and "PG303" not in said, f"{what} compiles {said[:200]}")
                 continue
             r.check(status != 0 and re.search(r"PG303[02]", said) is not None, f"{what} is refused")
-            r.check(re.search(r"%\w*: (tile|buf)<[^>]*> \d+ \(line \d+\)", said.split("error:")[-1])
+            r.check(re.search(r"[%\w.]+: (tile|buf)<[^>]*> \d+ \(line \d+\)", said.split("error:")[-1])
                     is not None and "smaller tile" in said, f"{what}: the error names tiles")
 
 

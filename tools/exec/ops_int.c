@@ -501,7 +501,8 @@ PE_OP2(min_relu, 32, S32(x) < S32(y) ? (S32(x) < 0 ? 0 : x) : (S32(y) < 0 ? 0 : 
 PE_OP2(max_relu, 32, S32(x) > S32(y) ? (S32(x) < 0 ? 0 : x) : (S32(y) < 0 ? 0 : y))
 
 /* Pairs: each half as the function of 16 bits has it. */
-#define X2(op, of)       (U16(op(of(x), of(y))) | U16(op(of(x >> 16), of(y >> 16))) << 16)
+#define X2(op, of) \
+    ((uint32_t)U16(op(of(x), of(y))) | (uint32_t)U16(op(of(x >> 16), of(y >> 16))) << 16)
 #define LEAST(a, b)      ((a) < (b) ? (a) : (b))
 #define MOST(a, b)       ((a) > (b) ? (a) : (b))
 #define LEAST_RELU(a, b) MOST(LEAST(a, b), 0)
