@@ -200,7 +200,8 @@ static void copy_slot(pe_warp *w, uint32_t lane, const frame *from, const pe_slo
         uint64_t *halves = &w->q64[to->base64 + b->row];
         *halves = is_poison ? *halves | pe_whole64(bit) : *halves & ~pe_whole64(bit);
         return;
-    } else if (b->bits == 1) {
+    }
+    if (b->bits == 1) {
         uint32_t *p = &w->rp[to->basep + b->row];
         *p = (value & 1) != 0 ? *p | bit : *p & ~bit;
         q = &w->qp[to->basep + b->row];
