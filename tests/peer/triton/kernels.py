@@ -214,31 +214,16 @@ def matmul_maps(a, b, c, m, n, k, TM: tl.constexpr, TN: tl.constexpr, TK: tl.con
 
 @triton.jit
 def matmul_persistent(a_ptr, b_ptr, c_ptr, m, n, k, TM: tl.constexpr, TN: tl.constexpr, TK: tl.constexpr,
-                      PROGRAMS: tl.constexpr):
-    """The same by tensor maps that each program makes; programs go through the tiles."""
+                      PROGRAMS: tl.constexpr, SPECIALIZED: tl.constexpr):
+    """The same by tensor maps that each program makes; programs go through the tiles. Specialised: with a warp that loads
+    and warp groups that multiply. Triton does so on sm_90 where programs have 4 warps, make their maps themselves, and the
+    loop over tiles is not flattened."""
     a = tl.make_tensor_descriptor(a_ptr, [m, k], [k, 1], [TM, TK])
     b = tl.make_tensor_descriptor(b_ptr, [n, k], [k, 1], [TN, TK])
     c = tl.make_tensor_descriptor(c_ptr, [m, n], [n, 1], [TM, TN])
     tiles_m = tl.cdiv(m, TM)
-    for tile in tl.range(tl.program_id(0), tiles_m * tl.cdiv(n, TN), PROGRAMS, flatten=True):
-        at_m = tile % tiles_m * TM
-        at_n = tile // tiles_m * TN
-        acc = tl.zeros((TM, TN), dtype=tl.float32)
-        for at_k in range(0, k, TK):
-            acc = tl.dot(a.load([at_m, at_k]), b.load([at_n, at_k]).T, acc)
-        c.store([at_m, at_n], acc.to(tl.float16))
-
-
-@triton.jit
-def matmul_specialized(a_ptr, b_ptr, c_ptr, m, n, k, TM: tl.constexpr, TN: tl.constexpr, TK: tl.constexpr,
-                       PROGRAMS: tl.constexpr):
-    """The same with a warp that loads and warp groups that multiply. Triton does so on sm_90 where programs have 4 warps,
-    make their maps themselves, and the loop over tiles is not flattened."""
-    a = tl.make_tensor_descriptor(a_ptr, [m, k], [k, 1], [TM, TK])
-    b = tl.make_tensor_descriptor(b_ptr, [n, k], [k, 1], [TN, TK])
-    c = tl.make_tensor_descriptor(c_ptr, [m, n], [n, 1], [TM, TN])
-    tiles_m = tl.cdiv(m, TM)
-    for tile in tl.range(tl.program_id(0), tiles_m * tl.cdiv(n, TN), PROGRAMS, warp_specialize=True):
+    for tile in tl.range(tl.program_id(0), tiles_m * tl.cdiv(n, TN), PROGRAMS, flatten=not SPECIALIZED,
+                         warp_specialize=SPECIALIZED):
         at_m = tile % tiles_m * TM
         at_n = tile // tiles_m * TN
         acc = tl.zeros((TM, TN), dtype=tl.float32)

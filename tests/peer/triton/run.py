@@ -98,12 +98,12 @@ def matmul_maps(rng, m, n, k, tile):
                      "c": Map(Out(product(a, b, m, n, k, True), "f16"), (m, n), (tm, tn)), "m": m, "n": n, "k": k}}
 
 
-def matmul_by_maps(rng, kernel, m, n, k, tile, programs=None, stages=3):
-    """Tensor maps of the device; without `programs`, one for each tile."""
+def matmul_by_maps(rng, kernel, m, n, k, tile, stages=3, **values):
+    """Tensor maps of the device; without PROGRAMS among the values, one program for each tile."""
     a, b = small(rng, m * k), small(rng, k * n)
     tm, tn, tk = tile
-    values = {"TM": tm, "TN": tn, "TK": tk, **({"PROGRAMS": programs} if programs else {})}
-    return {"kernel": kernel, "grid": [programs or -(-m // tm) * -(-n // tn)], "stages": stages, "values": values,
+    grid = [values.get("PROGRAMS") or -(-m // tm) * -(-n // tn)]
+    return {"kernel": kernel, "grid": grid, "stages": stages, "values": {"TM": tm, "TN": tn, "TK": tk, **values},
             "args": {"a_ptr": In(a, "f16"), "b_ptr": In(b, "f16"),
                      "c_ptr": Out(product(a, b, m, n, k, True), "f16"), "m": m, "n": n, "k": k}}
 
@@ -217,7 +217,8 @@ def jobs():
     yield "matmul_tf32", matmul(rng, 64, 50, 70, "f32", "f32", (64, 64, 32), transposed=True)
     yield "matmul_split_k", matmul(rng, 60, 70, 200, "f16", "f32", (64, 64, 32), split=3)
     yield "matmul_maps", matmul_maps(rng, 130, 72, 200, (64, 64, 64))
-    yield "matmul_persistent", matmul_by_maps(rng, "matmul_persistent", 130, 136, 104, (64, 64, 64), 2)
+    yield "matmul_persistent", matmul_by_maps(rng, "matmul_persistent", 130, 136, 104, (64, 64, 64),
+                                              PROGRAMS=2, SPECIALIZED=False)
     yield "attention", attention(rng, 2, 100, 64)
     yield "transpose", transpose(rng, 70, 45)
     yield "row_argmax", row_argmax(rng, 4, 333)
@@ -225,7 +226,8 @@ def jobs():
     yield "sort_rows", sort_rows(rng, 3)
     yield "gather", gather(rng, 20, 9, 100)
     for tm, tn, tk, stages in ((128, 128, 64, 3), (128, 256, 64, 2)):
-        yield f"matmul_specialized_{tn}_{stages}", matmul_by_maps(rng, "matmul_specialized", 300, 264, 200, (tm, tn, tk), 2, stages)
+        yield f"matmul_specialized_{tn}_{stages}", matmul_by_maps(rng, "matmul_persistent", 300, 264, 200, (tm, tn, tk), stages,
+                                                                   PROGRAMS=2, SPECIALIZED=True)
     yield "matmul_specialized_k", matmul_by_maps(rng, "matmul_specialized_k", 130, 136, 264, (128, 128, 64))
     yield "attention_specialized", attention(rng, 2, 200, 64, "attention_specialized", (128, 64))
 
