@@ -182,6 +182,38 @@ Test(base_mem, pool_keeps_blocks_up_to_its_limit)
     }
 }
 
+/* Blocks of every size keep what is in them as they grow and shrink, alone and over kept ones. */
+Test(base_mem, pool_moves_what_is_in_a_block)
+{
+    failing f = {0};
+    pg_pool pool;
+    pg_pool_init(&pool, failing_alloc(&f), 1 << 22);
+    pg_alloc a = pg_pool_alloc(&pool);
+    for (uint32_t round = 0; round < 2; round++) {
+        size_t size = 1;
+        unsigned char *block = a.resize(a.user, NULL, 0, size);
+        cr_assert_not_null(block);
+        block[0] = 1;
+        for (size_t next = 2; next < 3000000; next += next / 3 + round) {
+            block = a.resize(a.user, block, size, next);
+            cr_assert_not_null(block);
+            for (size_t i = 0; i < size; i += 1 + size / 50) {
+                cr_assert_eq(block[i], (unsigned char)(i * 7 + 1));
+            }
+            for (size_t i = 0; i < next; i++) {
+                block[i] = (unsigned char)(i * 7 + 1);
+            }
+            size = next;
+        }
+        block = a.resize(a.user, block, size, 5000);
+        cr_assert_not_null(block);
+        cr_assert_eq(block[4999], (unsigned char)(4999 * 7 + 1));
+        cr_assert_null(a.resize(a.user, block, 5000, 0));
+    }
+    pg_pool_fini(&pool);
+    cr_assert_eq(f.live_bytes, 0);
+}
+
 /* Arrays that grow one after the other take what the ones before them grew out of. */
 Test(base_mem, vectors_reuse_what_others_left)
 {
