@@ -26,7 +26,7 @@ _Static_assert(sizeof(ptxgen_allocator) == sizeof(pg_alloc), "allocator layout")
 /* A context that has interned more than this starts afresh at the next compile. */
 enum { CONTEXT_LIMIT = 16 << 20 };
 /* It keeps so much for the next compile. */
-enum { POOL_LIMIT = PG_ARENA_HUNTS ? 0 : 1 << 22 };
+enum { POOL_LIMIT = PG_ARENA_HUNTS ? 0 : 2 << 20 };
 
 uint32_t ptxgen_version(void)
 {

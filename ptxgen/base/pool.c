@@ -1,8 +1,8 @@
 /* pool.c: see pool.h.
  *
- * I1  What is given out for a size up to LARGEST has room for the size rounded up (real_size), and is
- *     that long for the allocator below; a pool that keeps nothing rounds nothing.
- * I2  Between two classes lies a quarter of a power of two: at most a fifth of a block is not used. */
+ * I1  What is given out for a size up to LARGEST has room for the size rounded up (real_size), and
+ * is that long for the allocator below; a pool that keeps nothing rounds nothing. I2  Between two
+ * classes lies a quarter of a power of two: at most a fifth of a block is not used. */
 #include "base/pool.h"
 
 #include <string.h>
@@ -45,7 +45,7 @@ static uint32_t class_of(const pg_pool *p, size_t size)
     if (size <= LEAST) {
         return 0;
     }
-    const uint32_t log2 = pg_log2(size - 1); /* of the power of two below */
+    const uint32_t log2 = pg_log2(size - 1);                /* of the power of two below */
     const size_t steps = (size - 1) >> (log2 - STEPS_LOG2); /* STEPS to 2 * STEPS - 1 */
     return (log2 - LEAST_LOG2) * STEPS + (uint32_t)steps - STEPS + 1;
 }

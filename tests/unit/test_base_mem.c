@@ -194,7 +194,7 @@ Test(base_mem, pool_moves_what_is_in_a_block)
         unsigned char *block = a.resize(a.user, NULL, 0, size);
         cr_assert_not_null(block);
         block[0] = 1;
-        for (size_t next = 2; next < 3000000; next += next / 3 + round) {
+        for (size_t next = 2; next < 3000000; next += next / 3 + 1 + round) {
             block = a.resize(a.user, block, size, next);
             cr_assert_not_null(block);
             for (size_t i = 0; i < size; i += 1 + size / 50) {
