@@ -7,7 +7,7 @@
 static const char head[] = ".version 8.4\n"
                            ".target sm_90a\n"
                            ".address_size 64\n"
-                           ".shared .align 1024 .b8 sm[65536];\n"
+                           ".shared .align 1024 .b8 sm[%u];\n"
                            ".visible .entry k(.param .u64 in, .param .u64 out)";
 static const char regs[] = "\n{\n"
                            ".reg .pred %p<16>;\n"
@@ -67,6 +67,14 @@ static void launch(const ptx_case *c, ptxexec_module *m, ptx_result *out)
     if (ptxexec_device_read(d, at[1], out->out, c->out_size, &out->n_poison, NULL) != PTXEXEC_OK) {
         out->status = PTXEXEC_E_INTERNAL;
     }
+    for (size_t k = 0; c->has_poison != 0 && k < c->out_size / 4; k++) {
+        uint64_t n = 0;
+        uint32_t word;
+        if (ptxexec_device_read(d, at[1] + 4 * k, &word, 4, &n, NULL) != PTXEXEC_OK) {
+            out->status = PTXEXEC_E_INTERNAL;
+        }
+        out->is_poison[k] = n != 0;
+    }
     ptxexec_report_destroy(r);
     ptxexec_device_destroy(d);
 }
@@ -82,7 +90,8 @@ void ptx_run(const ptx_case *c, ptx_result *out)
         free(text);
         return;
     }
-    int size = sprintf(text, "%s%s%s%s\nret;\n}\n", head, directives, regs, c->body);
+    int size = sprintf(text, head, c->shared != 0 ? c->shared : 65536);
+    size += sprintf(text + size, "%s%s%s\nret;\n}\n", directives, regs, c->body);
     ptxexec_module *m = NULL;
     out->status = ptxexec_module_load(NULL, text, (size_t)size, &m);
     if (out->status == PTXEXEC_OK) {

@@ -8,8 +8,9 @@
 #include "tools/exec/ptxexec.h"
 
 /* The body between the braces sees: %rd1 = in, %rd2 = out (generic and global), %r1 = %tid.x,
- * %r2 = %ctaid.x, and free registers %r3.. %rd3.. %f, %h (16 bits), %d (f64), %p1... `sm` is 64 KiB
- * of shared memory at a multiple of 1024. Lines of the body start with LINE_1. */
+ * %r2 = %ctaid.x, and free registers %r3.. %rd3.. %f, %h (16 bits), %d (f64), %p1... `sm` is shared
+ * memory at the multiple of 1024 where shared memory begins. Lines of the body start with LINE_1.
+ */
 enum { PTX_LINE_1 = 21 };
 typedef struct ptx_case {
     const char *body;
@@ -22,6 +23,8 @@ typedef struct ptx_case {
     ptxexec_races races;
     uint32_t has_stats;
     uint32_t has_trace;
+    uint32_t shared;     /* bytes of `sm`; 0: 64 KiB */
+    uint32_t has_poison; /* is_poison is wanted */
 } ptx_case;
 
 typedef struct ptx_result {
@@ -30,6 +33,7 @@ typedef struct ptx_result {
     ptxexec_fault fault;   /* first; message is not valid */
     uint64_t n_poison;     /* bytes of out */
     uint8_t out[1 << 16];
+    uint8_t is_poison[1 << 14]; /* by word of out */
     ptxexec_stats stats;
     size_t n_lines;
     ptxexec_line_stats lines[64];

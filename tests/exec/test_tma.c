@@ -4,8 +4,11 @@
  *
  * Where an element lies in shared memory is said by rows and 16-byte units, as the ISA's tables
  * do: with 128 bytes to a row unit c of row r stands at c ^ (r & 7), with 64 at c ^ (r >> 1 & 3),
- * with 32 at c ^ (r >> 2 & 1); the kernel's box begins at a multiple of 1024. */
+ * with 32 at c ^ (r >> 2 & 1). Rows are counted from a multiple of 1024; the kernel's box begins at
+ * some multiple of 128 behind one, since a swizzle goes by addresses. A box whose bytes end within
+ * a row takes all of that row, as wide as the swizzle is (`spans`). */
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +22,8 @@ typedef struct tma_case {
     uint64_t dims[5], strides[5]; /* strides in bytes; [0] unused */
     uint32_t box[5], step[5], count[5];
     int32_t at[5];
-    uint32_t n_bytes;
+    uint32_t n_bytes, n_area; /* of the box; with the rest of its last row */
+    uint32_t base;            /* bytes behind the multiple of 1024 */
     uint64_t seed;
 } tma_case;
 
@@ -33,6 +37,10 @@ static uint32_t below(uint32_t n)
 }
 
 static uint8_t array[ARRAY], expected[ARRAY], got[ARRAY], box[MAX_BYTES];
+static bool is_in_box[MAX_BYTES];
+static char message[512];
+static const uint32_t spans[] = {16, 32, 64,
+                                 128}; /* by swizzle; without one: no more than a unit */
 
 /* ---- what must come out -----------------------------------------------------------------------
  */
@@ -41,8 +49,7 @@ static uint8_t array[ARRAY], expected[ARRAY], got[ARRAY], box[MAX_BYTES];
 static uint32_t place(const tma_case *c, uint32_t r, uint32_t k)
 {
     uint32_t row = c->count[0] * c->size;
-    uint32_t linear = r * row + k;
-    static const uint32_t spans[] = {16, 32, 64, 128};
+    uint32_t linear = c->base + r * row + k;
     uint32_t span = spans[c->swizzle]; /* rows may be shorter: a line has several */
     uint32_t line = linear / span;
     uint32_t unit = linear % span / 16;
@@ -50,7 +57,7 @@ static uint32_t place(const tma_case *c, uint32_t r, uint32_t k)
                     : c->swizzle == 1 ? line >> 2 & 1u
                     : c->swizzle == 2 ? line >> 1 & 3u
                                       : line & 7u;
-    return line * span + (unit ^ flip) * 16 + linear % 16;
+    return line * span + (unit ^ flip) * 16 + linear % 16 - c->base;
 }
 
 /* Address in the array of an element of the box, or -1 outside of the tensor. */
@@ -92,6 +99,7 @@ static void load_one(const tma_case *c, int64_t at, uint32_t in_box)
     static const uint8_t nan64[] = {0, 0, 0, 0, 0, 0, 0xF8, 0x7F};
     static const uint8_t nan16[] = {0, 0x7E};
     const uint8_t *nan = c->size == 8 ? nan64 : c->size == 4 ? nan32 : nan16;
+    memset(is_in_box + in_box, 1, c->size);
     if (at >= 0) {
         memcpy(box + in_box, array + at, c->size);
     } else if (c->fill != 0) {
@@ -152,52 +160,48 @@ typedef struct params {
     unsigned char map[128];
     uint64_t out;
     int32_t at[5];
-    uint32_t n_bytes;
+    uint32_t n_bytes, n_area;
 } params;
 
 static const char head[] =
     ".version 8.6\n.target sm_90a\n.address_size 64\n"
     ".extern .shared .align 1024 .b8 sm[];\n.shared .align 8 .b64 bar;\n"
     ".visible .entry k(.param .align 64 .b8 map[128], .param .u64 out, .param .u32 c0, "
-    ".param .u32 c1, .param .u32 c2, .param .u32 c3, .param .u32 c4, .param .u32 n)\n{\n"
+    ".param .u32 c1, .param .u32 c2, .param .u32 c3, .param .u32 c4, .param .u32 n, "
+    ".param .u32 area)\n{\n"
     ".reg .pred %p<8>;\n.reg .b32 %r<32>;\n.reg .b64 %rd<16>;\n"
     "mov.b64 %rd1, map;\ncvta.param.u64 %rd1, %rd1;\nld.param.u64 %rd2, [out];\n"
     "ld.param.u32 %r10, [c0];\nld.param.u32 %r11, [c1];\nld.param.u32 %r12, [c2];\n"
     "ld.param.u32 %r13, [c3];\nld.param.u32 %r14, [c4];\nld.param.u32 %r2, [n];\n"
+    "ld.param.u32 %r7, [area];\n"
     "mov.u32 %r1, %tid.x;\nsetp.ne.u32 %p1, %r1, 0;\nmov.u32 %r3, sm;\nshl.b32 %r4, %r1, 2;\n";
 static const char load[] =
-    "@%%p1 bra $W;\nmbarrier.init.shared.b64 [bar], 1;\nfence.mbarrier_init.release.cluster;\n"
+    "add.u32 %%r3, %%r3, %u;\n@%%p1 bra $W;\nmbarrier.init.shared.b64 [bar], "
+    "1;\nfence.mbarrier_init.release.cluster;\n"
     "mbarrier.arrive.expect_tx.shared.b64 _, [bar], %%r2;\n"
     "cp.async.bulk.tensor.%ud.shared::cluster.global.mbarrier::complete_tx::bytes [%%r3], [%%rd1, "
     "{%s}], [bar];\n"
     "$W:\nbar.sync 0;\n$V:\nmbarrier.try_wait.parity.shared.b64 %%p2, [bar], 0;\n@!%%p2 bra $V;\n"
-    "$L:\nsetp.ge.u32 %%p3, %%r4, %%r2;\n@%%p3 bra $E;\nadd.u32 %%r5, %%r3, %%r4;\n"
+    "$L:\nsetp.ge.u32 %%p3, %%r4, %%r7;\n@%%p3 bra $E;\nadd.u32 %%r5, %%r3, %%r4;\n"
     "ld.shared.b32 %%r6, [%%r5];\ncvt.u64.u32 %%rd3, %%r4;\nadd.u64 %%rd3, %%rd3, %%rd2;\n"
     "st.global.b32 [%%rd3], %%r6;\nadd.u32 %%r4, %%r4, 256;\nbra $L;\n$E:\nret;\n}\n";
 static const char store[] =
-    "$L:\nsetp.ge.u32 %%p3, %%r4, %%r2;\n@%%p3 bra $F;\nadd.u32 %%r5, %%r3, %%r4;\n"
+    "add.u32 %%r3, %%r3, %u;\n$L:\nsetp.ge.u32 %%p3, %%r4, %%r7;\n@%%p3 bra $F;\nadd.u32 %%r5, "
+    "%%r3, %%r4;\n"
     "shr.u32 %%r6, %%r4, 2;\nmad.lo.u32 %%r6, %%r6, 7, 3;\nst.shared.b32 [%%r5], %%r6;\n"
     "add.u32 %%r4, %%r4, 256;\nbra $L;\n$F:\nfence.proxy.async.shared::cta;\nbar.sync 0;\n"
     "@%%p1 ret;\n%s [%%rd1, {%s}], [%%r3];\ncp.async.bulk.commit_group;\n"
     "cp.async.bulk.wait_group.read 0;\nret;\n}\n";
 
-static bool run(const tma_case *c, const char *body, uint64_t array_bytes)
+/* Runs the kernel in `text` on the array, and keeps the array, or what the kernel wrote. */
+static bool launch(const tma_case *c, const char *text, uint64_t array_bytes, bool is_load,
+                   ptxexec_races races, ptxexec_fault_kind *out_kind)
 {
-    static const char *const lists[] = {"%r10", "%r10, %r11", "%r10, %r11, %r12",
-                                        "%r10, %r11, %r12, %r13", "%r10, %r11, %r12, %r13, %r14"};
-    static char text[8192];
-    size_t n = strlen(head);
-    memcpy(text, head, n + 1);
-    if (body == load) {
-        (void)snprintf(text + n, sizeof text - n, load, c->rank, lists[c->rank - 1]);
-    } else {
-        (void)snprintf(text + n, sizeof text - n, store, body, lists[c->rank - 1]);
-    }
     ptxexec_module *m = NULL;
     ptxexec_device *d = NULL;
     ptxexec_report *r = NULL;
     uint64_t at = 0;
-    params p = {.n_bytes = c->n_bytes};
+    params p = {.n_bytes = c->n_bytes, .n_area = c->n_area};
     memcpy(p.at, c->at, sizeof p.at);
     if (ptxexec_module_load(NULL, text, strlen(text), &m) != PTXEXEC_OK) {
         printf("%s\n%s\n", ptxexec_module_diag(m, 0).message, text);
@@ -226,22 +230,45 @@ static bool run(const tma_case *c, const char *body, uint64_t array_bytes)
     ptxexec_launch_options o = {.struct_size = sizeof o,
                                 .grid = {1, 1, 1},
                                 .block = {N_THREADS, 1, 1},
-                                .dynamic_shared = c->n_bytes, /* nothing behind the box */
+                                .dynamic_shared = c->base + c->n_area, /* nothing behind the box */
                                 .params = &p,
-                                .params_size = sizeof p,
+                                .params_size = offsetof(params, n_area) + sizeof p.n_area,
                                 .seed = c->seed,
-                                .races = c->seed % 2 == 0 ? PTXEXEC_RACES_ISA : PTXEXEC_RACES_OFF};
+                                .races = races};
     is_ok = is_ok && ptxexec_launch(d, m, &o, &r) == PTXEXEC_OK;
-    if (!is_ok && r != NULL && ptxexec_report_fault_count(r) > 0) {
+    *out_kind = PTXEXEC_F_NONE;
+    if (r != NULL && ptxexec_report_fault_count(r) > 0) {
         ptxexec_fault f = ptxexec_report_fault(r, 0);
-        printf("line %u: %s\n", f.at.line, f.message);
+        *out_kind = f.kind;
+        (void)snprintf(message, sizeof message, "line %u: %s", f.at.line, f.message);
     }
-    is_ok = is_ok &&
-            (body == load ? ptxexec_device_read(d, p.out, got, c->n_bytes, NULL, NULL) == PTXEXEC_OK
+    is_ok =
+        is_ok && (is_load ? ptxexec_device_read(d, p.out, got, c->n_area, NULL, NULL) == PTXEXEC_OK
                           : ptxexec_device_read(d, at, got, array_bytes, NULL, NULL) == PTXEXEC_OK);
     ptxexec_report_destroy(r);
     ptxexec_device_destroy(d);
     ptxexec_module_destroy(m);
+    return is_ok;
+}
+
+static bool run(const tma_case *c, const char *body, uint64_t array_bytes)
+{
+    static const char *const lists[] = {"%r10", "%r10, %r11", "%r10, %r11, %r12",
+                                        "%r10, %r11, %r12, %r13", "%r10, %r11, %r12, %r13, %r14"};
+    static char text[8192];
+    size_t n = strlen(head);
+    memcpy(text, head, n + 1);
+    if (body == load) {
+        (void)snprintf(text + n, sizeof text - n, load, c->base, c->rank, lists[c->rank - 1]);
+    } else {
+        (void)snprintf(text + n, sizeof text - n, store, c->base, body, lists[c->rank - 1]);
+    }
+    ptxexec_fault_kind kind = PTXEXEC_F_NONE;
+    ptxexec_races races = c->seed % 2 == 0 ? PTXEXEC_RACES_ISA : PTXEXEC_RACES_OFF;
+    bool is_ok = launch(c, text, array_bytes, body == load, races, &kind);
+    if (kind != PTXEXEC_F_NONE) {
+        printf("%s\n", message);
+    }
     return is_ok;
 }
 
@@ -253,7 +280,6 @@ static uint64_t draw_case(tma_case *c, uint32_t k)
     static const uint32_t types[] = {PTXEXEC_TM_F16, PTXEXEC_TM_F32, PTXEXEC_TM_U8,
                                      PTXEXEC_TM_F64, PTXEXEC_TM_U32, PTXEXEC_TM_S64};
     static const uint32_t sizes[] = {2, 4, 1, 8, 4, 8};
-    static const uint32_t spans[] = {256, 32, 64, 128}; /* without swizzle: the longest row */
     uint32_t kind = below(6);
     uint64_t bytes = 0;
     *c = (tma_case){.rank = 1 + k % 5, .type = types[kind], .size = sizes[kind], .seed = k};
@@ -266,8 +292,9 @@ static uint64_t draw_case(tma_case *c, uint32_t k)
             bool is_there = d < c->rank;
             c->dims[d] = !is_there ? 1 : d == 0 ? 1 + below(90) : 1 + below(9);
             c->box[d] = !is_there ? 1
-                        : d == 0  ? 16 / c->size * (1 + below(spans[c->swizzle] / 16))
-                                  : 1 + below(d == 1 ? 20 : 4);
+                        : d == 0  ? 16 / c->size *
+                                       (1 + below((c->swizzle == 0 ? 256 : spans[c->swizzle]) / 16))
+                                 : 1 + below(d == 1 ? 20 : 4);
             c->step[d] = is_there && d > 0 && below(4) == 0 ? 1 + below(3) : 1;
             c->count[d] = (c->box[d] + c->step[d] - 1) / c->step[d];
             c->at[d] = !is_there ? 0 : (int32_t)below((uint32_t)c->dims[d] + 8) - 4;
@@ -278,15 +305,16 @@ static uint64_t draw_case(tma_case *c, uint32_t k)
             bytes = d == 0 ? bytes * c->dims[0] : c->strides[d] * c->dims[d];
             c->n_bytes *= c->count[d];
         }
-    } while (c->n_bytes > MAX_BYTES || bytes > ARRAY || c->box[0] > 256 ||
-             (c->swizzle != 0 && c->n_bytes % spans[c->swizzle] != 0));
+        c->n_area = (c->n_bytes + spans[c->swizzle] - 1) / spans[c->swizzle] * spans[c->swizzle];
+    } while (c->n_area > MAX_BYTES || bytes > ARRAY || c->box[0] > 256);
+    c->base = below(8) * 128;
     return bytes;
 }
 
 static bool report(const tma_case *c, const char *what, uint32_t at)
 {
-    printf("%s, seed %llu, byte %u: rank %u, size %u, swizzle %u, fill %u;", what,
-           (unsigned long long)c->seed, at, c->rank, c->size, c->swizzle, c->fill);
+    printf("%s, seed %llu, byte %u: base %u, rank %u, size %u, swizzle %u, fill %u;", what,
+           (unsigned long long)c->seed, at, c->base, c->rank, c->size, c->swizzle, c->fill);
     for (uint32_t d = 0; d < c->rank; d++) {
         printf(" [dim %llu stride %llu box %u step %u at %d]", (unsigned long long)c->dims[d],
                (unsigned long long)c->strides[d], c->box[d], c->step[d], c->at[d]);
@@ -295,10 +323,11 @@ static bool report(const tma_case *c, const char *what, uint32_t at)
     return false;
 }
 
-static bool compare(const tma_case *c, const char *what, const uint8_t *want, uint64_t n)
+static bool compare(const tma_case *c, const char *what, const uint8_t *want, uint64_t n,
+                    const bool *is_wanted)
 {
     for (uint32_t k = 0; k < n; k++) {
-        if (got[k] != want[k]) {
+        if (got[k] != want[k] && (is_wanted == NULL || is_wanted[k])) {
             return report(c, what, k);
         }
     }
@@ -314,7 +343,7 @@ static bool try_store(const tma_case *c, const char *name, const char *fold, vis
                    fold[0] != 0 ? ".reduce" : "", c->rank, fold);
     memcpy(expected, array, bytes);
     each_element(c, visit);
-    return (run(c, opcode, bytes) || report(c, name, 0)) && compare(c, name, expected, bytes);
+    return (run(c, opcode, bytes) || report(c, name, 0)) && compare(c, name, expected, bytes, NULL);
 }
 
 static bool try_case(uint32_t k)
@@ -325,9 +354,10 @@ static bool try_case(uint32_t k)
         array[j] = (uint8_t)below(256);
     }
     memset(box, 0, sizeof box);
+    memset(is_in_box, 0, sizeof is_in_box);
     each_element(&c, load_one);
     bool is_ok = (run(&c, load, bytes) || report(&c, "load", 0)) &&
-                 compare(&c, "load", box, c.n_bytes) &&
+                 compare(&c, "load", box, c.n_area, is_in_box) &&
                  try_store(&c, "store", "", store_one, bytes);
     if (is_ok && (c.type == PTXEXEC_TM_U32 || c.type == PTXEXEC_TM_S64)) {
         is_ok = try_store(&c, "xor", ".xor.tile", xor_one, bytes);
@@ -336,6 +366,72 @@ static bool try_case(uint32_t k)
         is_ok = try_store(&c, "add", ".add.tile", add_one, bytes);
     }
     return is_ok;
+}
+
+/* ---- what a box takes of its last row ---------------------------------------------------------
+ */
+
+/* While a box of `rows` rows of `width` bytes is under way, another warp writes byte `at`, which
+ * nothing orders: a race where the box takes that byte. Without that write: shared memory that ends
+ * `end` bytes behind the box's begin. */
+typedef struct span_row {
+    uint32_t swizzle, width, rows, at, end;
+    ptxexec_fault_kind kind;
+} span_row;
+
+enum { NOWHERE = 4096 };
+static const span_row span_rows[] = {
+    {0, 16, 3, 47, 1024, PTXEXEC_F_RACE},     {0, 16, 3, 48, 1024, PTXEXEC_F_NONE},
+    {1, 16, 3, 32, 1024, PTXEXEC_F_RACE},     {1, 16, 3, 63, 1024, PTXEXEC_F_RACE},
+    {1, 16, 3, 64, 1024, PTXEXEC_F_NONE},     {1, 32, 3, 95, 1024, PTXEXEC_F_RACE},
+    {1, 32, 3, 96, 1024, PTXEXEC_F_NONE},     {2, 16, 3, 48, 1024, PTXEXEC_F_RACE},
+    {2, 16, 3, 63, 1024, PTXEXEC_F_RACE},     {2, 16, 3, 64, 1024, PTXEXEC_F_NONE},
+    {2, 32, 3, 127, 1024, PTXEXEC_F_RACE},    {2, 32, 3, 128, 1024, PTXEXEC_F_NONE},
+    {3, 16, 3, 127, 1024, PTXEXEC_F_RACE},    {3, 16, 3, 128, 1024, PTXEXEC_F_NONE},
+    {3, 64, 3, 255, 1024, PTXEXEC_F_RACE},    {3, 64, 3, 256, 1024, PTXEXEC_F_NONE},
+    {0, 16, 3, NOWHERE, 48, PTXEXEC_F_NONE},  {0, 16, 3, NOWHERE, 32, PTXEXEC_F_OUT_OF_BOUNDS},
+    {1, 16, 3, NOWHERE, 64, PTXEXEC_F_NONE},  {1, 16, 3, NOWHERE, 48, PTXEXEC_F_OUT_OF_BOUNDS},
+    {2, 32, 3, NOWHERE, 128, PTXEXEC_F_NONE}, {2, 32, 3, NOWHERE, 96, PTXEXEC_F_OUT_OF_BOUNDS},
+    {3, 16, 1, NOWHERE, 128, PTXEXEC_F_NONE}, {3, 16, 1, NOWHERE, 112, PTXEXEC_F_OUT_OF_BOUNDS},
+};
+enum { N_SPANS = sizeof span_rows / sizeof span_rows[0] };
+
+static const char beside[] =
+    "setp.ne.u32 %%p2, %%r1, 32;\nsetp.eq.u32 %%p3, %%r7, 1024;\n@%%p2 bra $N;\n"
+    "@%%p3 st.shared.u8 [%%r3+%u], %%r1;\n$N:\n"
+    "@%%p1 ret;\nmbarrier.init.shared.b64 [bar], 1;\nfence.mbarrier_init.release.cluster;\n"
+    "mbarrier.arrive.expect_tx.shared.b64 _, [bar], %%r2;\n"
+    "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%%r3], [%%rd1, "
+    "{0, 0}], [bar];\n"
+    "$V:\nmbarrier.try_wait.parity.shared.b64 %%p2, [bar], 0;\n@!%%p2 bra $V;\nret;\n}\n";
+
+static bool try_span(uint32_t k)
+{
+    static char text[8192];
+    const span_row *s = &span_rows[k];
+    tma_case c = {.rank = 2,
+                  .type = PTXEXEC_TM_U8,
+                  .size = 1,
+                  .swizzle = s->swizzle,
+                  .dims = {256, 16, 1, 1, 1},
+                  .strides = {0, 256, 4096, 4096, 4096},
+                  .box = {s->width, s->rows, 1, 1, 1},
+                  .step = {1, 1, 1, 1, 1},
+                  .n_bytes = s->width * s->rows,
+                  .n_area = s->end};
+    size_t n = strlen(head);
+    memcpy(text, head, n + 1);
+    (void)snprintf(text + n, sizeof text - n, beside, s->at);
+    for (c.seed = 0; c.seed < 8; c.seed++) {
+        ptxexec_fault_kind kind = PTXEXEC_F_NONE;
+        bool is_ok = launch(&c, text, 4096, true, PTXEXEC_RACES_PRACTICE, &kind);
+        if (kind != s->kind || is_ok != (s->kind == PTXEXEC_F_NONE)) {
+            printf("span row %u, seed %u: kind %d, expected %d: %s\n", k, (uint32_t)c.seed,
+                   (int)kind, (int)s->kind, kind != PTXEXEC_F_NONE ? message : "");
+            return false;
+        }
+    }
+    return true;
 }
 
 /* ---- maps made on the device ------------------------------------------------------------------
@@ -443,6 +539,9 @@ int main(void)
     }
     for (uint32_t k = 0; k < N_CASES && n_fail < 5; k++) {
         n_fail += try_case(k) ? 0 : 1;
+    }
+    for (uint32_t k = 0; k < N_SPANS && n_fail < 5; k++) {
+        n_fail += try_span(k) ? 0 : 1;
     }
     printf("%u failed of %u\n", n_fail, (uint32_t)N_CASES);
     return n_fail == 0 ? 0 : 1;
