@@ -12,10 +12,44 @@ bool pg_build_is_live(const ptxgen_builder *b)
            !b->m->ctx->ir.arena.is_oom;
 }
 
+/* Calls have no lines; the reader finds the place by the kernel, and by what was built before. */
+static const char *place_of(ptxgen_builder *b)
+{
+    const pg_interner *syms = &b->m->ir->ctx->syms;
+    pg_strbuf text;
+    pg_strbuf_init(&text, b->m->ctx->alloc);
+    pg_putf(&text, "@%.*s", PG_STR_ARG(pg_sym_text(syms, b->k->name)));
+    if (b->k->n_insts != 0) {
+        pg_putf(&text, ", after operation %u", (unsigned)b->k->n_insts);
+        pg_putf(&text, " (`%s`)", b->last == NULL ? "?" : pg_op_infos[b->last->op].text);
+    }
+    const char *copy = pg_arena_str(&b->m->arena, pg_strbuf_str(&text)).ptr;
+    pg_strbuf_fini(&text);
+    return copy == NULL ? "" : copy;
+}
+
 void pg_build_fail(ptxgen_builder *b, pg_diag_id id, const char *what)
 {
     if (b->status == PG_OK) {
-        b->status = pg_diag_add(&b->m->diags, id, (pg_loc){0, 0}, (int)pg_str_of(what).len, what);
+        b->status = pg_diag_add(&b->m->diags, id, (pg_loc){0, 0}, place_of(b), what);
+    }
+}
+
+void pg_build_fail_at(ptxgen_builder *b, pg_diag_id id, uint32_t index, const char *op)
+{
+    if (b->status == PG_OK) {
+        b->status =
+            pg_diag_add(&b->m->diags, id, (pg_loc){0, 0}, place_of(b), (unsigned)index + 1, op);
+    }
+}
+
+void pg_build_fail_name(ptxgen_builder *b, pg_diag_id id, const char *name, const pg_nearest *near)
+{
+    if (b->status == PG_OK) {
+        const char *place = place_of(b);
+        const char *more = pg_nearest_text(near, &b->m->arena, b->m->ctx->alloc);
+        b->status =
+            pg_diag_add(&b->m->diags, id, (pg_loc){0, 0}, place, name == NULL ? "" : name, more);
     }
 }
 
@@ -89,11 +123,21 @@ ptxgen_module *ptxgen_builder_module(const ptxgen_builder *b)
 /* ---- attributes
  * ----------------------------------------------------------------------------------- */
 
+static void no_attr(ptxgen_builder *b, const char *name)
+{
+    pg_nearest near = pg_nearest_of(pg_str_of(name));
+    for (uint32_t id = 1; id < PG_A_COUNT; id++) {
+        pg_nearest_try(&near, pg_str_of(pg_attr_infos[id].text));
+    }
+    near.word = near.distance == 0 ? PG_STR("") : near.word; /* the name is right */
+    pg_build_fail_name(b, PG_D_BUILD_ATTR, name, &near);
+}
+
 static void set_attr(ptxgen_builder *b, pg_attrs *attrs, const char *name, int64_t value)
 {
     pg_attr_id id = pg_attr_find(pg_str_of(name));
     if (id == PG_A_NONE) {
-        pg_build_fail(b, PG_D_BUILD_ATTR, name == NULL ? "" : name);
+        no_attr(b, name);
     } else if (pg_attr_infos[id].kind == PG_AK_INT) {
         pg_attr_set_int(b->k, attrs, id, value);
     } else if (pg_attr_infos[id].kind == PG_AK_FLAG) {
@@ -101,7 +145,7 @@ static void set_attr(ptxgen_builder *b, pg_attrs *attrs, const char *name, int64
             pg_attr_set_flag(b->k, attrs, id);
         }
     } else {
-        pg_build_fail(b, PG_D_BUILD_ATTR, name);
+        no_attr(b, name);
     }
 }
 
@@ -148,7 +192,7 @@ void ptxgen_op_word(ptxgen_builder *b, const char *name, const char *word)
         index = word_index(pg_attr_infos[id].words, word);
     }
     if (index < 0) {
-        pg_build_fail(b, PG_D_BUILD_ATTR, name == NULL ? "" : name);
+        no_attr(b, name);
         return;
     }
     pg_attr_set(b->k, &b->last->attrs, id, (pg_aval){.kind = PG_AV_WORD, .num = index});
@@ -198,7 +242,7 @@ void ptxgen_param_dims(ptxgen_builder *b, ptxgen_value param, const char *name, 
         return;
     }
     if ((id != PG_A_SHAPE && id != PG_A_STRIDES) || n == 0 || dims == NULL) {
-        pg_build_fail(b, PG_D_BUILD_ATTR, name == NULL ? "" : name);
+        no_attr(b, name);
         return;
     }
     pg_aval *items = PG_NEWS(&b->m->ir->arena, pg_aval, n);

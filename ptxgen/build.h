@@ -4,6 +4,8 @@
 
 #include <ptxgen_build.h>
 
+#include "base/suggest.h"
+
 #include "api.h"
 
 struct ptxgen_module {
@@ -33,8 +35,11 @@ struct ptxgen_builder {
 
 /* True while the builder takes more: no error, memory left. */
 bool pg_build_is_live(const ptxgen_builder *b);
-/* Records the first error. */
+/* Record the first error, with its place: what is wrong, or an operand or result of an operation,
+ * counted from 0, or a name and the nearest one that is known. */
 void pg_build_fail(ptxgen_builder *b, pg_diag_id id, const char *what);
+void pg_build_fail_at(ptxgen_builder *b, pg_diag_id id, uint32_t index, const char *op);
+void pg_build_fail_name(ptxgen_builder *b, pg_diag_id id, const char *name, const pg_nearest *near);
 /* Makes and appends an instruction; NULL after an error. */
 pg_inst *pg_build_inst(ptxgen_builder *b, const char *op, uint32_t n_in, const ptxgen_value *in,
                        uint32_t n_out, const pg_type *out_types, uint32_t n_regions);

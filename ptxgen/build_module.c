@@ -68,8 +68,7 @@ void ptxgen_module_destroy(ptxgen_module *m)
 static pg_status copy_diags(const ptxgen_module *m, ptxgen_result *r)
 {
     for (uint32_t i = 0; i < m->diags.n; i++) {
-        const pg_diag *d = &m->diags.at[i];
-        (void)pg_diag_add(&r->diags, PG_D_BUILD, d->loc, PG_STR_ARG(d->message));
+        pg_diags_copy(&r->diags, &m->diags.at[i]);
     }
     return pg_diags_status(&m->diags);
 }

@@ -10,7 +10,11 @@ pg_inst *pg_build_inst(ptxgen_builder *b, const char *op_name, uint32_t n_in,
     }
     pg_op op = pg_op_find(pg_str_of(op_name));
     if (op == PG_OP_NONE) {
-        pg_build_fail(b, PG_D_BUILD_OP, op_name);
+        pg_nearest near = pg_nearest_of(pg_str_of(op_name));
+        for (uint32_t o = 1; o < PG_OP_COUNT; o++) {
+            pg_nearest_try(&near, pg_str_of(pg_op_infos[o].text));
+        }
+        pg_build_fail_name(b, PG_D_BUILD_OP, op_name, &near);
         return NULL;
     }
     pg_val *vals = PG_NEWS(&b->m->ir->arena, pg_val, (size_t)n_in + 1);
@@ -19,14 +23,14 @@ pg_inst *pg_build_inst(ptxgen_builder *b, const char *op_name, uint32_t n_in,
     }
     for (uint32_t i = 0; i < n_in; i++) {
         if (in == NULL || in[i].id == 0 || in[i].id >= b->k->values.n) {
-            pg_build_fail(b, PG_D_BUILD_OPERAND, op_name);
+            pg_build_fail_at(b, PG_D_BUILD_OPERAND, i, op_name);
             return NULL;
         }
         vals[i] = (pg_val){in[i].id};
     }
     for (uint32_t i = 0; i < n_out; i++) {
         if (out_types[i].id == 0) {
-            pg_build_fail(b, PG_D_BUILD_TYPE, op_name);
+            pg_build_fail_at(b, PG_D_BUILD_TYPE, i, op_name);
             return NULL;
         }
     }
@@ -76,7 +80,7 @@ ptxgen_value ptxgen_const_int(ptxgen_builder *b, ptxgen_type type, int64_t value
         return (ptxgen_value){0};
     }
     if (!pg_type_is_int(b->m->ir->ctx->types, (pg_type){type.id})) {
-        pg_build_fail(b, PG_D_BUILD_TYPE, "const");
+        pg_build_fail_at(b, PG_D_BUILD_TYPE, 0, "const");
         return (ptxgen_value){0};
     }
     return (ptxgen_value){pg_const_int(b->k, (pg_type){type.id}, value).id};
@@ -88,7 +92,7 @@ ptxgen_value ptxgen_const_float(ptxgen_builder *b, ptxgen_type type, double valu
         return (ptxgen_value){0};
     }
     if (!pg_type_is_float(b->m->ir->ctx->types, (pg_type){type.id})) {
-        pg_build_fail(b, PG_D_BUILD_TYPE, "const");
+        pg_build_fail_at(b, PG_D_BUILD_TYPE, 0, "const");
         return (ptxgen_value){0};
     }
     return (ptxgen_value){pg_const_float(b->k, (pg_type){type.id}, value).id};

@@ -65,6 +65,22 @@ static bool add(pg_diags *d, pg_diag diag, va_list args)
     return true;
 }
 
+void pg_diags_copy(pg_diags *d, const pg_diag *from)
+{
+    const pg_diag_info *info = &pg_diag_infos[from->id];
+    pg_diag copy = *from;
+    if (pg_diags_is_full(d, from->severity)) {
+        d->n_dropped++;
+    } else {
+        copy.message = pg_arena_str(d->arena, from->message);
+        keep(d, &copy);
+    }
+    if (from->severity == PG_SEV_ERROR) {
+        d->n_errors++;
+        d->status = d->status == PG_OK ? (pg_status)info->status : d->status;
+    }
+}
+
 pg_status pg_diag_addv(pg_diags *d, pg_diag_id id, pg_loc loc, va_list args)
 {
     const pg_diag_info *info = &pg_diag_infos[id];
@@ -92,6 +108,19 @@ pg_status pg_diag_add(pg_diags *d, pg_diag_id id, pg_loc loc, ...)
     pg_status status = pg_diag_addv(d, id, loc, args);
     va_end(args);
     return status;
+}
+
+void pg_diags_take_back(pg_diags *d, uint32_t first, pg_diag_id id)
+{
+    uint32_t n = first < d->n ? first : d->n;
+    for (uint32_t i = n; i < d->n; i++) {
+        if (d->at[i].id == id) {
+            d->n_errors -= d->at[i].severity == PG_SEV_ERROR;
+        } else {
+            d->at[n++] = d->at[i];
+        }
+    }
+    d->n = n;
 }
 
 pg_status pg_diags_status(const pg_diags *d)

@@ -58,9 +58,14 @@ void pg_diags_init(pg_diags *d, pg_arena *arena, pg_alloc alloc);
  * notes and warnings. Arguments fill the row's format. */
 pg_status pg_diag_add(pg_diags *d, pg_diag_id id, pg_loc loc, ...);
 pg_status pg_diag_addv(pg_diags *d, pg_diag_id id, pg_loc loc, va_list args);
+/* Adds one of another list, whose arena may go first. */
+void pg_diags_copy(pg_diags *d, const pg_diag *from);
 /* Would one more of this severity be counted only? Errors have their own room, notes and warnings
  * share theirs. Who searches for what to say in a message asks first. */
 bool pg_diags_is_full(const pg_diags *d, pg_severity severity);
+/* Removes errors of one kind, from place `first` on, that turned out to follow from another one,
+ * which is added after this: the status of the first error stays. */
+void pg_diags_take_back(pg_diags *d, uint32_t first, pg_diag_id id);
 /* PG_OK, or the status of the first error; PG_E_NOMEM if the arena ran out. */
 pg_status pg_diags_status(const pg_diags *d);
 /* Stable sort by line, column, keeping the order of arrival among equals. */

@@ -295,6 +295,7 @@ static const char *scan_number(const char *at, size_t *out)
 /* A va_list may be an array, which a function cannot take by address; so it travels in a struct. */
 typedef struct arguments {
     va_list list;
+    uint64_t last; /* the number that was printed last, without its sign */
 } arguments;
 
 static const char *scan_spec(const char *at, format_spec *spec, arguments *args)
@@ -363,6 +364,7 @@ static bool put_item(pg_strbuf *b, const format_spec *spec, char kind, arguments
     case 'i': {
         int64_t x = next_signed(args, spec->n_longs);
         uint64_t size = x < 0 ? 0 - (uint64_t)x : (uint64_t)x;
+        args->last = size;
         put_padded(b, spec, x < 0 ? PG_STR("-") : PG_STR(""), format_decimal(text, size));
         return true;
     }
@@ -370,6 +372,7 @@ static bool put_item(pg_strbuf *b, const format_spec *spec, char kind, arguments
     case 'x':
     case 'X': {
         uint64_t x = next_unsigned(args, spec->n_longs);
+        args->last = x;
         put_padded(b, spec, PG_STR(""),
                    kind == 'u' ? format_decimal(text, x) : format_hex(text, x, kind == 'X'));
         return true;
@@ -384,9 +387,11 @@ static bool put_item(pg_strbuf *b, const format_spec *spec, char kind, arguments
     }
 }
 
+#define PLURAL "%(s)"
+
 void pg_putv(pg_strbuf *b, const char *format, va_list args)
 {
-    arguments copy;
+    arguments copy = {.last = 0};
     va_copy(copy.list, args);
     while (*format != '\0') {
         const char *run = format;
@@ -396,6 +401,11 @@ void pg_putv(pg_strbuf *b, const char *format, va_list args)
         pg_put_str(b, (pg_str){run, (size_t)(format - run)});
         if (*format == '\0') {
             break;
+        }
+        if (strncmp(format, PLURAL, sizeof PLURAL - 1) == 0) {
+            pg_put(b, copy.last == 1 ? "" : "s");
+            format += sizeof PLURAL - 1;
+            continue;
         }
         format_spec spec;
         const char *kind = scan_spec(format + 1, &spec, &copy);

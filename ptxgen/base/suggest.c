@@ -1,5 +1,7 @@
 #include "base/suggest.h"
 
+#include "base/strbuf.h"
+
 uint32_t pg_edit_distance(pg_str a, pg_str b)
 {
     uint32_t rows[3][PG_LONGEST_WORD + 1]; /* of i - 2, i - 1 and i letters of a, in turns */
@@ -41,4 +43,17 @@ void pg_nearest_try(pg_nearest *n, pg_str word)
         n->distance = d;
         n->word = word;
     }
+}
+
+const char *pg_nearest_text(const pg_nearest *n, pg_arena *arena, pg_alloc alloc)
+{
+    if (n->word.len == 0) {
+        return "";
+    }
+    pg_strbuf text;
+    pg_strbuf_init(&text, alloc);
+    pg_putf(&text, "; did you mean `%.*s`?", PG_STR_ARG(n->word));
+    const char *copy = pg_arena_str(arena, pg_strbuf_str(&text)).ptr;
+    pg_strbuf_fini(&text);
+    return copy == NULL ? "" : copy;
 }

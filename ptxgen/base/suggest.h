@@ -3,7 +3,7 @@
 #ifndef PG_BASE_SUGGEST_H
 #define PG_BASE_SUGGEST_H
 
-#include "base/base.h"
+#include "base/arena.h"
 
 enum { PG_LONGEST_WORD = 40 }; /* longer ones are never near */
 
@@ -18,5 +18,7 @@ uint32_t pg_edit_distance(pg_str a, pg_str b);
 /* None for a letter, fewer than 2 edits for short words, fewer than 3 for others. */
 pg_nearest pg_nearest_of(pg_str wanted);
 void pg_nearest_try(pg_nearest *n, pg_str word);
+/* "; did you mean `x`?" in the arena, or "" where nothing is near or memory ran out. */
+const char *pg_nearest_text(const pg_nearest *n, pg_arena *arena, pg_alloc alloc);
 
 #endif

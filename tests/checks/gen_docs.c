@@ -144,7 +144,9 @@ static void put_cell(const char *text)
         if (*text == '|' || *text == '<' || *text == '*') {
             putchar('\\');
         }
-        putchar(*text);
+        if (text[0] != '%' || text[1] != '(') { /* %(s), the s of a plural, stands as (s) */
+            putchar(*text);
+        }
     }
 }
 

@@ -144,6 +144,61 @@ Test(base_text, diagnostics_print_with_place_help_and_caret)
     pg_arena_fini(&a);
 }
 
+Test(base_text, plurals_follow_their_number)
+{
+    pg_arena a;
+    pg_arena_init(&a, pg_alloc_default());
+    pg_diags d;
+    pg_diags_init(&d, &a, pg_alloc_default());
+    (void)pg_diag_add(&d, PG_D_CARRY_COUNT, (pg_loc){1, 1}, 1u, 0u);
+    (void)pg_diag_add(&d, PG_D_CARRY_COUNT, (pg_loc){1, 1}, 2u, 1u);
+    (void)pg_diag_add(&d, PG_D_RING_LAG, (pg_loc){1, 1}, 11LL, 1);
+    cr_expect_str_eq(d.at[0].message.ptr, "the loop carries 1 value and has 0 results");
+    cr_expect_str_eq(d.at[1].message.ptr, "the loop carries 2 values and has 1 result");
+    cr_expect_str_eq(d.at[2].message.ptr, "a lag of 11 in a ring of 1 slot");
+    pg_arena_fini(&a);
+}
+
+Test(base_text, diagnostics_are_copied_and_taken_back)
+{
+    pg_arena a, other;
+    pg_diags d, from;
+    pg_arena_init(&a, pg_alloc_default());
+    pg_arena_init(&other, pg_alloc_default());
+    pg_diags_init(&d, &a, pg_alloc_default());
+    pg_diags_init(&from, &other, pg_alloc_default());
+    (void)pg_diag_add(&from, PG_D_CAST_SAME, (pg_loc){3, 4}, "i32");
+    (void)pg_diag_add(&from, PG_D_NOTE, (pg_loc){0, 0}, "n");
+    pg_diags_copy(&d, &from.at[0]);
+    pg_diags_copy(&d, &from.at[1]);
+    pg_arena_fini(&other);
+    cr_assert_eq(d.n, 2);
+    cr_assert_eq(d.n_errors, 1);
+    cr_assert_eq(pg_diags_status(&d), PG_E_INVALID);
+    cr_assert_str_eq(d.at[0].message.ptr, "the operand is i32 already");
+    for (uint32_t i = 0; i < 3; i++) {
+        (void)pg_diag_add(&d, PG_D_CAST_SAME, (pg_loc){i + 5, 1}, "i8");
+        (void)pg_diag_add(&d, PG_D_ATTR_TWICE, (pg_loc){i + 5, 1}, "dim");
+    }
+    pg_diags_take_back(&d, 4, PG_D_CAST_SAME); /* the second and third of them */
+    cr_assert_eq(d.n, 6);
+    cr_assert_eq(d.n_errors, 5);
+    cr_assert_eq(d.at[2].id, PG_D_CAST_SAME);
+    for (uint32_t i = 3; i < 6; i++) {
+        cr_assert_eq(d.at[i].id, PG_D_ATTR_TWICE);
+        cr_assert_eq(d.at[i].loc.line, i + 2);
+    }
+    pg_diags_take_back(&d, 99, PG_D_ATTR_TWICE);
+    cr_assert_eq(d.n, 6);
+    for (uint32_t i = 0; i < 2 * PG_MAX_DIAGS; i++) {
+        pg_diag one = d.at[2];
+        pg_diags_copy(&d, &one);
+    }
+    cr_assert_eq(d.n_errors, 5 + 2 * PG_MAX_DIAGS);
+    cr_assert_eq(d.n_dropped, 5 + PG_MAX_DIAGS);
+    pg_arena_fini(&a);
+}
+
 Test(base_text, rows_of_the_table_are_sorted_and_complete)
 {
     for (int i = 1; i < PG_D_COUNT; i++) {

@@ -112,3 +112,56 @@ Test(build_loops, while_out_of_order)
         end(&f);
     }
 }
+
+/* Calls have no lines: the message says after which operation, and what of the call is wrong. */
+Test(build_loops, errors_name_their_place)
+{
+    static const struct {
+        uint32_t number;
+        const char *text;
+    } wanted[] = {
+        {1502,
+         "@k, after operation 1 (`iadd`): no operation is named 'isubb'; did you mean `isub`?"},
+        {1503, "@k, after operation 1 (`iadd`): operand 2 of 'isub' is no value of this kernel"},
+        {1504, "@k, after operation 1 (`iadd`): result 1 of 'splat' has no valid type"},
+        {1505,
+         "@k, after operation 1 (`iadd`): 'dimm' is no attribute of this kind, or has no such "
+         "value; did you mean `dim`?"},
+        {1505,
+         "@k, after operation 1 (`iadd`): 'is' is no attribute of this kind, or has no such value"},
+        {1501, "@k, after operation 2 (`while`): a region is still open at the end of the kernel"},
+        {1501, "@k: one launch region stands at the start of a kernel"},
+    };
+    for (uint32_t kind = 0; kind < sizeof wanted / sizeof *wanted; kind++) {
+        fixture f;
+        begin(&f);
+        ptxgen_builder *b = f.b;
+        ptxgen_value sum = {0};
+        if (kind < 6) {
+            sum = ptxgen_build_binary(b, "iadd", f.n, f.n);
+        }
+        switch (kind) {
+        case 0: (void)ptxgen_build_binary(b, "isubb", sum, sum); break;
+        case 1: (void)ptxgen_build_binary(b, "isub", sum, (ptxgen_value){999}); break;
+        case 2: (void)ptxgen_build_splat(b, sum, (ptxgen_type){0}); break;
+        case 3: ptxgen_op_attr(b, "dimm", 1); break;
+        case 4: ptxgen_op_word(b, "is", "almost"); break;
+        case 5: ptxgen_while_begin(b, 0, NULL, NULL); break;
+        default:
+            ptxgen_launch_begin(b);
+            ptxgen_launch_begin(b);
+            break;
+        }
+        cr_expect_eq(ptxgen_kernel_end(b), PTXGEN_E_MISUSE, "kind %u", kind);
+        ptxgen_result *r = NULL;
+        cr_expect_eq(ptxgen_module_print(f.m, &r), PTXGEN_E_MISUSE);
+        cr_assert_eq(ptxgen_result_diag_count(r), 1);
+        const ptxgen_diag d = ptxgen_result_diag(r, 0);
+        cr_expect_eq(d.number, wanted[kind].number, "kind %u: %u", kind, d.number);
+        cr_expect_str_eq(d.message.ptr, wanted[kind].text);
+        cr_expect_eq(d.line, 0);
+        cr_expect_gt(d.help.len, 0);
+        ptxgen_result_destroy(r);
+        end(&f);
+    }
+}
