@@ -195,6 +195,23 @@ def wrong_arguments(c):
         assert number != "6132" or "kernel 'scale' has 4 parameters" in r.err, r.err
 
 
+def promised_alignment_is_checked(c):
+    """`.ptr .align` of a parameter is what ptxas may build on: no launch at another address."""
+    c.write("in.npy", f32s(*range(64)))
+    for declared, offset, status in [
+        (".ptr .global .align 16 ", 8, 1), (".ptr .global .align 16 ", 16, 0), (".ptr .align 32 ", 16, 1),
+        (".ptr .global .align 1 ", 4, 0), (".ptr ", 4, 0), ("", 4, 0),
+    ]:
+        text = SCALE.replace("p_in, .param .u64 p_out", f"p_out, .param .u64 {declared}p_in")
+        c.write("turned.ptx", text)
+        r = c.run("exec", "turned.ptx", "--grid=1", "--block=32", "--arg=in:in.npy", f"--arg=@0+{offset}",
+                  "--arg=u32:8", "--arg=f32:2", want=status)
+        assert r.numbers() == (["5006"] if status else []), (declared, r.err)
+        assert not status or re.search(r"^turned\.ptx:5:\d+: error: PG5006 parameter p_in points to 0x", r.err), r.err
+    c.write("scale.ptx", SCALE.replace(".param .u64 p_in", ".param .u64 .ptr .global .align 16 p_in"))
+    c.run("exec", "scale.ptx", "--grid=1", "--block=32", "--arg=null", "--arg=null", "--arg=u32:0", "--arg=f32:2", want=0)
+
+
 def tensor_maps(c):
     c.write("box.ptx", BOX)
     rows, columns = 5, 20
@@ -369,7 +386,7 @@ def refusals_as_json(c):
 
 if __name__ == "__main__":
     harness.main([
-        scaled, array_forms, values_of_every_type, wrong_arguments, tensor_maps, wrong_ptx_is_1, faults_are_4,
+        scaled, array_forms, values_of_every_type, wrong_arguments, promised_alignment_is_checked, tensor_maps, wrong_ptx_is_1, faults_are_4,
         seeds_must_agree, races_are_4, traces_are_json, statistics,
         a_race_shows_both_windows, reports_as_json, refusals_as_json,
     ])

@@ -1,5 +1,6 @@
-/* launch.c: PTX that no IR makes yet, through the launcher: launch CLUSTER [SHARED]. Each CTA of
- * clusters of CLUSTER writes a word; exits as the launcher says, and prints the words. */
+/* launch.c: PTX that no IR makes yet, through the launcher: launch CLUSTER [SHARED [OFFSET [cpu]]].
+ * Each CTA of clusters of CLUSTER writes a word, from OFFSET bytes behind the array's start on,
+ * which was promised to be a multiple of 16; exits as the launcher says, and prints the words. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -19,13 +20,14 @@ enum { N_CTAS = 32 };
 int main(int argc, char **argv)
 {
     const uint32_t cluster = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 1;
+    const uint64_t offset = argc > 3 ? strtoul(argv[3], NULL, 10) : 0;
     const uint16_t a = 100;
     const uint64_t pad = 0;
     const run_msgs msgs = {.to = stderr};
     const run_param params[] = {
         {.spec = "a", .buffer = -1, .bytes = &a, .n_bytes = sizeof a},
         {.spec = "pad", .buffer = -1, .bytes = &pad, .n_bytes = sizeof pad},
-        {.spec = "out", .buffer = 0},
+        {.spec = "out", .buffer = 0, .offset = offset, .align = 16},
     };
     const run_step steps[] = {
         {.entry = "other", .grid = {1, 1, 1}, .block = {1, 1, 1}, .cluster = {1, 1, 1}},
@@ -39,14 +41,14 @@ int main(int argc, char **argv)
     };
     run_buffer buffers[] = {
         {.label = "out",
-         .n_bytes = N_CTAS * sizeof(uint32_t),
+         .n_bytes = N_CTAS * sizeof(uint32_t) + offset,
          .is_output = true,
          .type = RUN_D_U32},
         {.label = "empty", .n_bytes = 0, .is_output = true, .type = RUN_D_U32},
     };
     run_launch l = {.file = "text",
                     .ptx = {text, sizeof text - 1},
-                    .device = RUN_ON_CUDA,
+                    .device = argc > 4 ? RUN_ON_CPU : RUN_ON_CUDA,
                     .steps = steps,
                     .n_steps = PG_COUNT_OF(steps),
                     .buffers = buffers,
@@ -55,7 +57,7 @@ int main(int argc, char **argv)
     pg_arena_init(&arena, pg_alloc_default());
     run_exit status = run_launch_all(&msgs, &arena, &l);
     for (int i = 0; status == RUN_OK && i < N_CTAS; i++) {
-        printf("%g ", run_elem_get(RUN_D_U32, buffers[0].result + (size_t)i * 4));
+        printf("%g ", run_elem_get(RUN_D_U32, buffers[0].result + offset + (size_t)i * 4));
     }
     pg_arena_fini(&arena);
     return (int)status;

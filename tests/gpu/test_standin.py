@@ -285,6 +285,23 @@ def clusters_are_an_attribute(c):
         assert run.status == 3 and run.numbers() == ["6145"], (n, name, run.err)
 
 
+def promised_alignment_is_checked(c):
+    """Before anything is launched, on both; and arrays of our own lie where the kernel was promised."""
+    d = Driver(c)
+    for more in ([], ["cpu"]):
+        right = d.launch("1", "0", "32", *more)
+        assert right.status == 0 and right.out.split()[-1] == "131", (more, right.err)
+        for offset in ("8", "20"):
+            wrong = d.launch("1", "0", offset, *more)
+            assert wrong.status == 1 and wrong.numbers() == ["6135"], (more, wrong.err)
+            assert re.search(r"'out' points to 0x[0-9a-f]+, which is no multiple of its align = 16\n", wrong.err), wrong.err
+            assert not calls(wrong.log, "cuLaunchKernelEx")[1:], wrong.log  # `other` alone
+    for align in (1, 16, 256, 512, 4096, 65536):
+        c.write("s.ptir", SAXPY.replace("[inout, ", f"[inout, align={align}, ").replace("[in, ", f"[in, align={align}, "))
+        for device in ("cuda", "cpu"):
+            d.run("s.ptir", "--arg=n=100", "--arg=a=2", f"--device={device}", "--verify", want=0)
+
+
 def no_driver(c):
     """--device=cuda fails, auto says that it went elsewhere, the default goes there silently."""
     c.write("saxpy.ptir", SAXPY)
@@ -345,6 +362,6 @@ if __name__ == "__main__":
         writes_beside_an_array_are_4, unwritten_elements_are_not_right, what_the_drivers_compiler_refuses,
         a_driver_older_than_the_ptx, the_device_must_fit, shared_memory_is_asked_for, tensor_maps_reach_the_driver,
         a_product_by_tensor_maps_is_right_on_both,
-        broken_rules_of_tensor_maps_are_named, clusters_are_an_attribute, no_driver, no_device,
+        broken_rules_of_tensor_maps_are_named, clusters_are_an_attribute, promised_alignment_is_checked, no_driver, no_device,
         a_driver_that_fails_is_no_absent_driver, who_runs_where, older_drivers,
     ])

@@ -16,7 +16,7 @@ ptxexec_status ptxexec_device_create(const ptxexec_allocator *alloc_or_null, ptx
     if (d == NULL) {
         return PTXEXEC_E_NOMEM;
     }
-    *d = (ptxexec_device){.alloc = alloc, .next = PE_GLOBAL_START + PE_GUARD};
+    *d = (ptxexec_device){.alloc = alloc, .next = PE_GLOBAL_START + PE_REGION_ALIGN};
     *out = d;
     return PTXEXEC_OK;
 }
@@ -111,7 +111,7 @@ ptxexec_status ptxexec_device_alloc(ptxexec_device *d, uint64_t size, ptxexec_fi
     memset(r->poison, fill == PTXEXEC_FILL_ZERO ? 0 : 1, (size_t)size);
     r->base = d->next;
     uint64_t end = r->base + (size > 0 ? size : 1) + 2 * (uint64_t)PE_GUARD;
-    d->next = (end + 255) & ~UINT64_C(255);
+    d->next = (end + PE_REGION_ALIGN - 1) & ~(uint64_t)(PE_REGION_ALIGN - 1);
     d->regions[d->n++] = r;
     *out_address = r->base;
     return PTXEXEC_OK;

@@ -30,6 +30,7 @@ enum {
     PE_SHARED_START = 0x400,   /* as on sm_90 */
     PE_SHARED_MAX = 227 * 1024,
     PE_GUARD = 4096,
+    PE_REGION_ALIGN = 65536, /* of arrays: as much as a kernel can promise of a pointer */
     PE_CONST_START = 256
 };
 

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "tools/exec/cluster.h"
+#include "tools/exec/decode.h"
 #include "tools/exec/race.h"
 #include "tools/exec/report.h"
 
@@ -207,11 +208,33 @@ static pg_status check_block(ptxexec_report *r, const pe_func *f, const ptxexec_
     return PG_OK;
 }
 
+/* `.ptr .align 16` is a promise that ptxas may have used. */
+static pg_status check_pointers(const pe_launch *l, ptxexec_report *r)
+{
+    const pe_func *f = l->entry;
+    const uint8_t *block = l->o.params;
+    for (uint32_t k = 0; k < f->ptx->params.n; k++) {
+        const pg_ptx_sym *s = &l->m->ptx->syms.at[f->ptx->params.at[k]];
+        const uint64_t size = pe_sym_size(s);
+        uint64_t address = 0;
+        if (!s->is_ptr || s->ptr_align < 2 || size > sizeof address) {
+            continue;
+        }
+        memcpy(&address, block + f->param_offsets[k], (size_t)size);
+        if (address % s->ptr_align != 0) {
+            return pg_diag_add(&r->diags, PG_D_EXEC_ALIGN, s->loc, f->param_names[k],
+                               (unsigned long long)address, (unsigned)s->ptr_align);
+        }
+    }
+    return PG_OK;
+}
+
 static pg_status check_launch(pe_launch *l, ptxexec_report *r)
 {
     const pe_func *f = l->entry;
     const ptxexec_launch_options *o = &l->o;
     PG_TRY(check_block(r, f, o));
+    PG_TRY(check_pointers(l, r));
     const uint32_t *cluster = is_three(o->cluster) ? o->cluster : f->reqcluster;
     for (uint32_t k = 0; k < 3; k++) {
         l->cluster[k] = is_three(cluster) ? cluster[k] : 1;

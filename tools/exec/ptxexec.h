@@ -198,7 +198,7 @@ typedef enum ptxexec_fill {
     PTXEXEC_FILL_ZERO = 1
 } ptxexec_fill;
 
-/* A new array of `size` bytes (0 is allowed) at a multiple of 256, with guard zones of at least
+/* A new array of `size` bytes (0 is allowed) at a multiple of 65536, with guard zones of at least
  * 4096 bytes on both sides: touching those is reported against this array. `label` is copied and
  * names the array in faults. */
 PTXEXEC_API PTXEXEC_CHECKED ptxexec_status ptxexec_device_alloc(ptxexec_device *d, uint64_t size,

@@ -69,6 +69,10 @@ static run_exit make_param(const session *s, uint32_t step, uint32_t i, run_byte
         }
     } else if (p->buffer >= 0) {
         const uint64_t address = s->addresses[p->buffer] + p->offset;
+        if (p->align != 0 && address % p->align != 0) { /* it relies on that: wide accesses */
+            return run_fail(s->msgs, RUN_INPUT, RUN_MSG_ARG_ALIGN, s->launch->file, p->spec,
+                            (unsigned long long)address, (unsigned)p->align);
+        }
         *out = (run_bytes){pg_arena_copy(s->arena, &address, sizeof address), sizeof address};
     } else {
         *out = (run_bytes){p->bytes, p->n_bytes};

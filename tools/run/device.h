@@ -15,6 +15,7 @@ typedef struct run_buffer {
     bool is_zero;   /* zeroed instead of poisoned, where init is NULL */
     bool is_output; /* compared between seeds, result kept */
     run_dtype type; /* for comparing; NONE: bytes */
+    uint32_t align; /* that its address is to have; 0: any */
     /* Set by the launch: contents after the first seed, and what was never written. */
     unsigned char *result;
     uint64_t n_poison, first_poison;
@@ -26,6 +27,7 @@ typedef struct run_param {
     const char *spec; /* as written, for messages */
     int32_t buffer;   /* index; -1: bytes */
     uint64_t offset;
+    uint32_t align; /* that the kernel was promised of an address; 0: none */
     const void *bytes;
     uint64_t n_bytes;
     const ptxexec_tensormap *map; /* NULL: none. Its address is filled in by the launch */

@@ -34,6 +34,7 @@ typedef struct cuda {
     struct CUmod_st *module;
     struct CUfunc_st **functions; /* of the steps */
     unsigned long long *blocks;   /* of the buffers, with their guards; 0: none */
+    unsigned long long *starts;   /* of the buffers themselves */
 } cuda;
 
 /* Results that tell of the kernel, not of the driver. */
@@ -290,6 +291,7 @@ static run_exit cuda_open(const run_msgs *m, pg_arena *a, run_launch *l, run_tar
         c->base = (run_target){.backend = &run_backend_cuda, .msgs = m, .arena = a, .launch = l};
         c->functions = PG_NEWS(a, struct CUfunc_st *, l->n_steps);
         c->blocks = PG_NEWS(a, unsigned long long, l->n_buffers);
+        c->starts = PG_NEWS(a, unsigned long long, l->n_buffers);
     }
     if (a->is_oom) {
         return run_fail(m, RUN_TOOL, RUN_MSG_NO_MEMORY, l->file);
@@ -326,14 +328,18 @@ static run_exit cuda_alloc(run_target *t, uint32_t buffer, uint64_t *address)
     cuda *c = (cuda *)t;
     const run_buffer *b = &t->launch->buffers[buffer];
     size_t n = (size_t)b->n_bytes;
+    size_t spare = b->align > GUARD ? b->align : 0; /* the driver promises no more */
     unsigned long long block = 0;
-    run_exit status = CALL(c, MemAlloc, (&block, n + 2 * (size_t)GUARD));
+    run_exit status = CALL(c, MemAlloc, (&block, n + 2 * (size_t)GUARD + spare));
     if (status != RUN_OK) {
         return status;
     }
+    unsigned long long start = block + GUARD;
+    start += spare == 0 ? 0 : (spare - start % spare) % spare;
     c->blocks[buffer] = block;
-    *address = block + GUARD;
-    status = CALL(c, MemsetD8, (block, GUARD_FILL, n + 2 * (size_t)GUARD));
+    c->starts[buffer] = start;
+    *address = start;
+    status = CALL(c, MemsetD8, (block, GUARD_FILL, n + 2 * (size_t)GUARD + spare));
     if (status != RUN_OK || n == 0) {
         return status;
     }
@@ -362,7 +368,7 @@ static run_exit cuda_read(run_target *t, uint32_t buffer, void *bytes, uint64_t 
     size_t n = (size_t)t->launch->buffers[buffer].n_bytes;
     *n_poison = 0; /* not known: unwritten elements are NaN or -1 */
     *first_poison = n;
-    return n == 0 ? RUN_OK : CALL(c, MemcpyDtoH, (bytes, c->blocks[buffer] + GUARD, n));
+    return n == 0 ? RUN_OK : CALL(c, MemcpyDtoH, (bytes, c->starts[buffer], n));
 }
 
 static bool is_intact(const unsigned char zone[GUARD], size_t *at)
@@ -381,9 +387,9 @@ static run_exit check_guards(cuda *c, uint32_t buffer)
     unsigned char before[GUARD];
     unsigned char behind[GUARD];
     size_t at;
-    run_exit status = CALL(c, MemcpyDtoH, (before, c->blocks[buffer], GUARD));
+    run_exit status = CALL(c, MemcpyDtoH, (before, c->starts[buffer] - GUARD, GUARD));
     if (status == RUN_OK) {
-        status = CALL(c, MemcpyDtoH, (behind, c->blocks[buffer] + GUARD + b->n_bytes, GUARD));
+        status = CALL(c, MemcpyDtoH, (behind, c->starts[buffer] + b->n_bytes, GUARD));
     }
     if (status != RUN_OK) {
         return status;

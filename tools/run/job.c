@@ -57,6 +57,7 @@ static run_exit make_buffers(job *j)
                 .n_bytes = v->array.n_bytes,
                 .is_output = v->spec->is_out || v->out_file != NULL,
                 .type = v->spec->type,
+                .align = v->spec->align,
             };
         }
     }
@@ -137,6 +138,7 @@ static run_exit make_step(job *j, const run_manifest *manifest, run_step *step)
         params[i] = (run_param){.spec = v->spec->name, .buffer = -1};
         if (v->spec->kind == RUN_ARG_POINTER) {
             params[i].buffer = buffer;
+            params[i].align = v->spec->align;
         } else if (v->spec->kind == RUN_ARG_TENSORMAP) {
             status = make_map(j, v->spec, &params[i]);
         } else {

@@ -151,6 +151,10 @@ static bool read_arg(reader *r, const cJSON *object, run_arg_spec *arg)
     if (div != NULL && !read_number(div, &arg->div)) {
         return fail(r, "div");
     }
+    const cJSON *align = cJSON_GetObjectItemCaseSensitive(object, "align");
+    if (align != NULL && !read_number(align, &arg->align)) {
+        return fail(r, "align");
+    }
     if (cJSON_HasObjectItem(object, "role") != 0 && !read_text(r, object, "role", &role)) {
         return false;
     }
@@ -257,6 +261,7 @@ run_exit run_manifest_join(const run_msgs *m, pg_arena *a, const char *file,
                                 run_dtypes[known->type].name, run_dtypes[arg->type].name);
             }
             known->div = arg->div > known->div ? arg->div : known->div; /* powers of two */
+            known->align = arg->align > known->align ? arg->align : known->align;
             known->is_scratch = known->is_scratch || (known->is_out && !known->is_in && arg->is_in);
             known->is_out = known->is_out || arg->is_out;
         }

@@ -14,6 +14,7 @@ typedef struct run_arg_spec {
     run_arg_kind kind;
     run_dtype type;
     uint32_t div;       /* scalars: what divides every value; 0: nothing is promised */
+    uint32_t align;     /* pointers: what divides the address; 0: the element's own */
     bool is_in, is_out; /* pointers; neither: no role was given */
     bool is_scratch;    /* written by one launch for a later one: nobody else's input or output */
     bool has_shape;
