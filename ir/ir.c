@@ -1,5 +1,6 @@
 #include "ir/ir.h"
 
+#include "base/suggest.h"
 #include "ir/target.h"
 
 enum { DEFAULT_WARPS = 4, MAX_CHAIN = 1 << 20 };
@@ -51,7 +52,12 @@ pg_status pg_module_set_target(pg_module *m, pg_str target, pg_loc loc)
 {
     const pg_target *found = pg_target_find(target);
     if (found == NULL) {
-        return pg_diag_add(m->diags, PG_D_TARGET_UNKNOWN, loc, PG_STR_ARG(target));
+        pg_nearest near = pg_nearest_of(target);
+        for (uint32_t i = 0; i < pg_n_targets; i++) {
+            pg_nearest_try(&near, pg_str_of(pg_targets[i].name));
+        }
+        return pg_diag_add(m->diags, PG_D_TARGET_UNKNOWN, loc, PG_STR_ARG(target),
+                           pg_nearest_text(&near, &m->arena, m->ctx->alloc));
     }
     m->sm = found->sm;
     m->sm_arch = found->is_arch;

@@ -86,6 +86,7 @@ typedef struct pg_attr {
 typedef struct pg_attrs { /* sorted by id, unique */
     pg_attr *at;
     uint32_t n;
+    bool is_partial; /* the text had an error in them: what is missing may have been meant */
 } pg_attrs;
 
 struct pg_inst {

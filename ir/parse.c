@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/suggest.h"
 #include "ir/layout_text.h"
 #include "ir/verify.h"
 
@@ -28,6 +27,7 @@ void pg_parse_advance(pg_parser *p)
         if (p->is_skipping) {
             continue;
         }
+        p->bad_line = p->tok.loc.line;
         pg_str text = pg_str_sub(p->tok.text, 0, 1);
         unsigned char c = (unsigned char)text.ptr[0];
         if (c > ' ' && c < 0x7F) {
@@ -56,28 +56,6 @@ bool pg_parse_take_word(pg_parser *p, const char *word)
     return true;
 }
 
-bool pg_parse_failed(pg_parser *p, const char *wanted)
-{
-    static const char *const sigils[] = {
-        [PG_TOK_EOF] = "",  [PG_TOK_WORD] = "", [PG_TOK_VAL] = "%",  [PG_TOK_SYM] = "@",
-        [PG_TOK_ENC] = "#", [PG_TOK_NUM] = "",  [PG_TOK_PUNCT] = "", [PG_TOK_BAD] = ""};
-    const pg_tok *t = &p->tok;
-    if (t->kind == PG_TOK_EOF) {
-        if (p->diags->n_errors < PG_MAX_DIAGS && !p->is_end_reported) {
-            (void)pg_diag_add(p->diags, PG_D_EXPECTED_END, t->loc, wanted);
-        }
-        p->is_end_reported = true;
-        return false;
-    }
-    if (t->is_first && t->loc.line != p->start_line && p->last_end.line != 0) {
-        (void)pg_diag_add(p->diags, PG_D_EXPECTED_LINE, p->last_end, wanted);
-        return false;
-    }
-    pg_str text = pg_str_sub(t->text, 0, 40);
-    (void)pg_diag_add(p->diags, PG_D_EXPECTED, t->loc, wanted, sigils[t->kind], PG_STR_ARG(text));
-    return false;
-}
-
 bool pg_parse_expect(pg_parser *p, char punct)
 {
     char wanted[] = "`?`";
@@ -91,25 +69,6 @@ bool pg_parse_expect(pg_parser *p, char punct)
 bool pg_parse_same_line(const pg_parser *p)
 {
     return !p->tok.is_first;
-}
-
-/* ---- suggestions --------------------------------------------------------------------------- */
-
-const char *pg_parse_suggest(pg_parser *p, pg_str word, pg_parse_word_at *word_at, uint32_t n)
-{
-    pg_nearest near = pg_nearest_of(word);
-    for (uint32_t i = 0; i < n; i++) {
-        pg_nearest_try(&near, pg_str_of(word_at(p, i)));
-    }
-    if (near.word.len == 0) {
-        return "";
-    }
-    pg_strbuf text;
-    pg_strbuf_init(&text, p->ctx->alloc);
-    pg_putf(&text, "; did you mean `%.*s`?", PG_STR_ARG(near.word));
-    const char *copy = pg_arena_str(&p->scratch, pg_strbuf_str(&text)).ptr;
-    pg_strbuf_fini(&text);
-    return copy;
 }
 
 /* ---- module -------------------------------------------------------------------------------- */
@@ -205,6 +164,16 @@ static bool parse_param(pg_parser *p, pg_lexer *attrs_at, pg_tok *attrs_tok)
         } while (depth > 0 && p->tok.kind != PG_TOK_EOF && !pg_tok_is(&p->tok, '{') &&
                  !pg_tok_is(&p->tok, '}'));
         p->is_skipping = false;
+        if (depth > 0) { /* where is the bracket missing? */
+            pg_attrs attrs = {0};
+            const uint32_t n_errors = p->diags->n_errors;
+            p->lexer = *attrs_at;
+            p->tok = *attrs_tok;
+            p->n_broken++;
+            (void)pg_parse_attrs(p, &attrs);
+            p->n_broken--;
+            return p->diags->n_errors == n_errors && pg_parse_failed(p, "`]`");
+        }
     }
     return true;
 }
@@ -226,26 +195,21 @@ static bool parse_params(pg_parser *p)
             return false;
         }
     } while (pg_parse_take(p, ','));
+    if (!pg_tok_is(&p->tok, ')')) { /* names of the parameters to come are not known */
+        return pg_parse_expect(p, ')');
+    }
     pg_lexer end = p->lexer;
     pg_tok end_tok = p->tok;
+    bool is_good = true;
     for (uint32_t i = 0; i < toks.n && i < p->kernel->n_params; i++) {
         p->lexer = places.at[i];
         p->tok = toks.at[i];
-        (void)pg_parse_attrs(p, &p->kernel->params[i].attrs);
+        pg_attrs *attrs = &p->kernel->params[i].attrs;
+        is_good = pg_parse_attrs(p, attrs) && !attrs->is_partial && is_good;
     }
     p->lexer = end;
     p->tok = end_tok;
-    return pg_parse_expect(p, ')');
-}
-
-/* Skips a block whose opening brace was taken. */
-static void skip_block(pg_parser *p)
-{
-    for (uint32_t depth = 1; depth > 0 && p->tok.kind != PG_TOK_EOF;) {
-        depth += pg_tok_is(&p->tok, '{');
-        depth -= pg_tok_is(&p->tok, '}');
-        pg_parse_advance(p);
-    }
+    return is_good ? pg_parse_expect(p, ')') : pg_parse_take(p, ')');
 }
 
 static bool parse_kernel_head(pg_parser *p)
@@ -264,36 +228,48 @@ static bool parse_kernel_head(pg_parser *p)
     }
     p->kernel = pg_kernel_new(p->module, sym, name.loc);
     return p->kernel != NULL && pg_parse_expect(p, '(') && parse_params(p) &&
-           pg_parse_attrs(p, &p->kernel->attrs) && pg_parse_expect(p, '{');
+           pg_parse_attrs(p, &p->kernel->attrs);
+}
+
+/* The launch region, if it is there, and the operations. Of a kernel whose header is wrong they are
+ * read for their own errors. */
+static void parse_kernel_body(pg_parser *p, bool is_good)
+{
+    pg_parse_extra_brace(p);
+    if (p->tok.kind == PG_TOK_WORD && pg_str_is(p->tok.text, "launch")) {
+        pg_parse_advance(p);
+        p->kernel->launch = is_good ? pg_region_new(p->kernel, NULL) : NULL;
+        pg_parse_scope params = pg_parse_scope_begin(p);
+        if (pg_parse_brace(p)) {
+            pg_parse_region(p, p->kernel->launch);
+        }
+        pg_parse_scope_end(p, params);
+    }
+    pg_parse_region(p, is_good ? p->kernel->body : NULL);
 }
 
 static void parse_kernel(pg_parser *p)
 {
     pg_parse_scope outer = pg_parse_scope_begin(p);
     p->kernel = NULL;
-    if (!parse_kernel_head(p)) {
-        p->n_broken++;
-        if (p->kernel != NULL && pg_parse_recover(p)) {
-            pg_parse_region(p, NULL);
-        } else if (p->kernel == NULL && pg_parse_recover(p)) {
-            skip_block(p);
-        }
-        p->n_broken--;
-        pg_parse_scope_end(p, outer);
-        return;
+    p->first_diag = p->diags->n;
+    p->is_unwinding = p->has_lost_nesting = false;
+    const bool is_good = parse_kernel_head(p);
+    bool has_body = is_good && pg_parse_take(p, '{');
+    if (is_good && !has_body) {
+        p->kernel->attrs.is_partial = true;
+        has_body = p->tok.is_first ? pg_parse_brace(p)
+                                   : pg_parse_expect(p, '{') || pg_parse_skip_to_body(p);
+    } else if (!is_good) {
+        has_body = pg_parse_skip_to_body(p);
     }
-    if (p->tok.kind == PG_TOK_WORD && pg_str_is(p->tok.text, "launch")) {
-        pg_parse_advance(p);
-        p->kernel->launch = pg_region_new(p->kernel, NULL);
-        pg_parse_scope params = pg_parse_scope_begin(p);
-        if (pg_parse_expect(p, '{')) {
-            pg_parse_region(p, p->kernel->launch);
-        } else {
-            pg_parse_recover(p);
-        }
-        pg_parse_scope_end(p, params);
+    if (has_body && p->kernel == NULL) {
+        pg_parse_skip_block(p);
+    } else if (has_body) {
+        p->n_broken += !is_good;
+        parse_kernel_body(p, is_good);
+        p->n_broken -= !is_good;
     }
-    pg_parse_region(p, p->kernel->body);
     pg_parse_scope_end(p, outer);
 }
 
@@ -302,6 +278,23 @@ static const char *item_word(const pg_parser *p, uint32_t i)
     static const char *const words[] = {"enc", "kernel", "module", "ptir"};
     (void)p;
     return words[i];
+}
+
+/* Encodings that this line may have been meant to define: uses of them are not reported. */
+static void define_broken_encs(pg_parser *p)
+{
+    pg_lexer ahead = p->lexer;
+    pg_tok tok = p->tok;
+    do {
+        pg_sym sym = tok.kind == PG_TOK_ENC ? pg_intern(&p->ctx->syms, tok.text) : (pg_sym){0};
+        pg_enc_name row = {.name = sym, .loc = tok.loc};
+        uint32_t at = p->module->encs.n;
+        if (sym.id != 0 && pg_map_get(&p->encs, sym.id) == NULL &&
+            pg_vec_push(&p->module->arena, &p->module->encs, row)) {
+            (void)pg_map_put(&p->encs, sym.id, at);
+        }
+        tok = pg_lex_next(&ahead);
+    } while (!tok.is_first);
 }
 
 static void parse_items(pg_parser *p)
@@ -314,13 +307,13 @@ static void parse_items(pg_parser *p)
             is_quiet = false;
         } else if (pg_parse_take_word(p, "kernel")) {
             parse_kernel(p);
-            is_quiet = false;
+            is_quiet = p->has_lost_nesting;
         } else if (p->tok.kind == PG_TOK_WORD &&
                    (pg_str_is(p->tok.text, "program") || pg_str_is(p->tok.text, "tensor"))) {
             (void)pg_diag_add(p->diags, PG_D_NOT_YET, p->tok.loc, PG_STR_ARG(p->tok.text));
             pg_parse_advance(p);
             if (pg_parse_recover(p)) {
-                skip_block(p);
+                pg_parse_skip_block(p);
             }
         } else {
             if (!is_quiet && p->tok.kind == PG_TOK_WORD) {
@@ -331,10 +324,11 @@ static void parse_items(pg_parser *p)
                 pg_parse_failed(p, "`enc` or `kernel`");
             }
             is_quiet = true;
+            define_broken_encs(p);
             bool is_brace = pg_tok_is(&p->tok, '{');
             pg_parse_advance(p);
             if (pg_parse_recover(p) || (is_brace && p->tok.is_first)) {
-                skip_block(p);
+                pg_parse_skip_block(p);
             }
         }
     }
@@ -393,6 +387,7 @@ pg_status pg_parse_enc_text(pg_ctx *ctx, pg_str text, pg_diags *diags, pg_enc *o
     pg_arena_init(&p.scratch, ctx->alloc);
     pg_map_init(&p.encs, &p.scratch);
     pg_map_init(&p.kernels, &p.scratch);
+    pg_map_init(&p.unknown, &p.scratch);
     pg_lex_init(&p.lexer, text);
     bool is_good = parse_enc_items(&p, out, loc);
     pg_status status = PG_OK;
@@ -420,6 +415,7 @@ pg_status pg_parse(pg_ctx *ctx, pg_str text, pg_diags *diags, pg_module **out)
     pg_arena_init(&p.scratch, ctx->alloc);
     pg_map_init(&p.encs, &p.scratch);
     pg_map_init(&p.kernels, &p.scratch);
+    pg_map_init(&p.unknown, &p.scratch);
     pg_lex_init(&p.lexer, text);
     uint32_t n_before = diags->n_errors;
     parse_text(&p);

@@ -32,10 +32,16 @@ typedef struct pg_parser {
     pg_diags *diags;
     pg_arena scratch; /* lives as long as the parser */
     pg_lexer lexer;
-    pg_tok tok;          /* the next one */
-    pg_loc last_end;     /* where the token before ended */
-    uint32_t start_line; /* of the operation or part of the module at hand */
-    uint32_t n_errors;   /* when it began */
+    pg_tok tok;              /* the next one */
+    pg_loc last_end;         /* where the token before ended */
+    uint32_t start_line;     /* of the operation or part of the module at hand */
+    uint32_t n_errors;       /* when it began */
+    uint32_t first_diag;     /* of the kernel at hand */
+    bool is_unwinding;       /* the kernel at hand is over: a brace is missing */
+    bool has_equals;         /* the operation at hand has named its results */
+    bool has_skipped_equals; /* the line that was skipped last may have named some */
+    bool has_lost_nesting;   /* of the kernel at hand: braces need not match any more */
+    uint32_t bad_line;       /* where a character was that begins nothing; it may be the cause */
     bool is_end_reported;
     bool is_skipping; /* what is read will be read again: no messages */
     pg_vec_u32 names; /* by symbol id: index + 1 of `defs` of the visible definition, 0: none */
@@ -43,9 +49,11 @@ typedef struct pg_parser {
     PG_VEC(pg_val) def_vals;
     pg_map encs;    /* sym -> index of module->encs */
     pg_map kernels; /* sym -> line */
+    pg_map unknown; /* names that were reported as unknown: by sigil and symbol */
     uint32_t depth; /* of regions */
-    uint32_t
-        n_broken; /* regions around whose header has an error: unknown names are no news there */
+    /* Regions around whose header has an error, and lines that may have defined anything: unknown
+     * names are no news there. */
+    uint32_t n_broken;
     /* Parts of the operation at hand. */
     PG_VEC(pg_parsed_operand) operands;
     PG_VEC(pg_parsed_name) results;
@@ -64,11 +72,7 @@ bool pg_parse_take(pg_parser *p, char punct); /* if it is next */
 bool pg_parse_take_word(pg_parser *p, const char *word);
 /* Takes it, or reports what stands there instead. */
 bool pg_parse_expect(pg_parser *p, char punct);
-bool pg_parse_failed(pg_parser *p, const char *wanted); /* reports; always false */
 bool pg_parse_same_line(const pg_parser *p); /* the next token belongs to the same operation */
-typedef const char *pg_parse_word_at(const pg_parser *p, uint32_t index);
-/* "; did you mean `x`?" for the nearest of n words, or "". The text lives in the scratch arena. */
-const char *pg_parse_suggest(pg_parser *p, pg_str word, pg_parse_word_at *word_at, uint32_t n);
 
 /* ---- types, attributes, encodings (parse_type.c) ---- */
 bool pg_parse_type(pg_parser *p, pg_type *out);
@@ -87,7 +91,25 @@ void pg_parse_scope_end(pg_parser *p, pg_parse_scope scope);
 /* Operations up to the closing brace, which is taken. region may be NULL: what is read is dropped.
  */
 void pg_parse_region(pg_parser *p, pg_region *region);
+
+/* ---- after an error (parse_recover.c) ---- */
+bool pg_parse_failed(pg_parser *p, const char *wanted); /* reports; always false */
+typedef const char *pg_parse_word_at(const pg_parser *p, uint32_t index);
+/* "; did you mean `x`?" for the nearest of n words, or "". The text lives in the scratch arena. */
+const char *pg_parse_suggest(pg_parser *p, pg_str word, pg_parse_word_at *word_at, uint32_t n);
+/* Is this name, of this sigil, new among the unknown ones? Each is reported once. */
+bool pg_parse_is_news(pg_parser *p, char sigil, pg_str name);
 /* Skips to the next line, or to a closing brace. True if the line ended in an opening one. */
 bool pg_parse_recover(pg_parser *p);
+void pg_parse_skip_block(pg_parser *p); /* behind its brace, to behind the closing one */
+void pg_parse_skip_deep(pg_parser *p);  /* the same, to the closing one */
+/* Skips the rest of a kernel's header, which may have many lines. True if a brace was taken. */
+bool pg_parse_skip_to_body(pg_parser *p);
+bool pg_parse_at_item(const pg_parser *p); /* a kernel or encoding begins here */
+/* The brace before a body, or a message. False if no body can follow. */
+bool pg_parse_brace(pg_parser *p);
+bool pg_parse_can_be_body(const pg_parser *p); /* what stands here may be in a body */
+void pg_parse_extra_brace(pg_parser *p);       /* takes one that stands behind a brace */
+void pg_parse_end_region(pg_parser *p);        /* the brace behind one */
 
 #endif

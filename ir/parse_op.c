@@ -18,6 +18,11 @@ static uint32_t *place_of(pg_parser *p, pg_sym sym)
     return &p->names.at[sym.id];
 }
 
+static const char *visible_word(const pg_parser *p, uint32_t i)
+{
+    return pg_sym_text(&p->ctx->syms, p->defs.at[i].sym).ptr;
+}
+
 bool pg_parse_find(pg_parser *p, const pg_tok *name, pg_val *out)
 {
     pg_sym sym = pg_intern_find(&p->ctx->syms, name->text);
@@ -27,8 +32,9 @@ bool pg_parse_find(pg_parser *p, const pg_tok *name, pg_val *out)
         return true;
     }
     *out = (pg_val){0};
-    if (p->n_broken == 0) {
-        (void)pg_diag_add(p->diags, PG_D_UNKNOWN_VALUE, name->loc, PG_STR_ARG(name->text));
+    if (p->n_broken == 0 && pg_parse_is_news(p, '%', name->text)) {
+        const char *more = pg_parse_suggest(p, name->text, visible_word, p->defs.n);
+        (void)pg_diag_add(p->diags, PG_D_UNKNOWN_VALUE, name->loc, PG_STR_ARG(name->text), more);
     }
     return false;
 }
@@ -54,6 +60,7 @@ void pg_parse_define(pg_parser *p, pg_sym name, pg_loc loc, pg_val v)
         (void)pg_diag_add(p->diags, PG_D_NAME_TAKEN, loc, "%",
                           PG_STR_ARG(pg_sym_text(&p->ctx->syms, name)),
                           p->defs.at[*place - 1].loc.line);
+        p->n_broken++; /* to the end of the region: the name that was meant is missing */
         return;
     }
     if (v.id != 0) {
@@ -194,8 +201,8 @@ static bool make_operands(pg_parser *p, const op_head *h, const pg_region *regio
         return false;
     }
     if (info->n_in >= 0 && n > (uint32_t)info->n_in + info->n_opt) {
-        (void)pg_diag_add(p->diags, PG_D_OPERAND_COUNT, h->loc, info->text, n, n == 1 ? "" : "s",
-                          "at most", (uint32_t)info->n_in + info->n_opt);
+        (void)pg_diag_add(p->diags, PG_D_OPERAND_COUNT, h->loc, info->text, n, "at most",
+                          (uint32_t)info->n_in + info->n_opt);
         return false;
     }
     for (uint32_t i = 0; i < n; i++) {
@@ -266,6 +273,7 @@ static pg_inst *make_inst(pg_parser *p, const op_head *h, pg_region *region)
 static bool parse_results(pg_parser *p)
 {
     p->results.n = 0;
+    p->has_equals = false;
     if (p->tok.kind != PG_TOK_VAL) {
         return true;
     }
@@ -279,7 +287,8 @@ static bool parse_results(pg_parser *p)
             return false;
         }
     } while (pg_parse_take(p, ','));
-    return pg_parse_expect(p, '=');
+    p->has_equals = pg_parse_expect(p, '=');
+    return p->has_equals;
 }
 
 /* ---- regions ------------------------------------------------------------------------------- */
@@ -310,8 +319,8 @@ static void define_results(pg_parser *p, const kept_names *names, const pg_inst 
 static void parse_body(pg_parser *p, pg_inst *i, uint32_t index)
 {
     pg_region *region = i == NULL ? NULL : i->regions[index];
-    if (!pg_parse_expect(p, '{') && !pg_parse_recover(p)) {
-        return; /* no body on this line */
+    if (!pg_parse_brace(p)) {
+        return;
     }
     p->n_broken += i == NULL;
     pg_parse_region(p, region);
@@ -409,10 +418,12 @@ static bool parse_head(pg_parser *p, op_head *h)
 /* The body of a `while`, behind its test. */
 static void parse_do(pg_parser *p, pg_inst *i)
 {
-    if (expect_word(p, "do", "`do` and the body of while")) {
+    if (expect_word(p, "do", "`do` and the body of while") || pg_tok_is(&p->tok, '{')) {
         parse_body(p, i, 1);
-    } else if (!p->tok.is_first) {
-        (void)pg_parse_recover(p);
+    } else if (!p->tok.is_first && pg_parse_recover(p)) {
+        p->n_broken++;
+        pg_parse_region(p, NULL);
+        p->n_broken--;
     }
 }
 
@@ -476,18 +487,41 @@ static void unknown_op(pg_parser *p, const pg_tok *word)
         (void)pg_diag_add(p->diags, PG_D_NOT_YET, word->loc, PG_STR_ARG(word->text));
         return;
     }
+    p->has_lost_nesting = p->has_lost_nesting || p->results.n == 0;
+    if (pg_str_is(word->text, "launch")) {
+        if (p->diags->n == p->first_diag) { /* else what was wrong before may have put it here */
+            (void)pg_diag_add(p->diags, PG_D_LEVEL, word->loc, "launch",
+                              "here: a kernel has one, before its operations");
+        }
+        return;
+    }
     const char *more = pg_parse_suggest(p, word->text, op_word, PG_OP_COUNT - 1);
     (void)pg_diag_add(p->diags, PG_D_UNKNOWN_OP, word->loc, PG_STR_ARG(word->text), more);
 }
 
-/* After an error in a header: on to the next line; a body is still read, for its own errors. */
-static void skip_operation(pg_parser *p)
+/* Of a line without `=` the names may be anything; of those that are new, uses are no news. */
+static void define_skipped(pg_parser *p, const kept_names *names)
 {
+    for (uint32_t r = 0; r < names->n; r++) {
+        const uint32_t *place = place_of(p, names->at[r].sym);
+        if (place != NULL && *place == 0) {
+            pg_parse_define(p, names->at[r].sym, names->at[r].loc, (pg_val){0});
+        }
+    }
+}
+
+/* After an error in a header: on to the next line; a body is still read, for its own errors. */
+static void skip_operation(pg_parser *p, const op_head *h)
+{
+    const bool has_equals = p->has_equals;
     kept_names results = keep_results(p);
     kept_names carried = {.n = p->carried.n};
     carried.at = pg_arena_copy(&p->scratch, p->carried.at, carried.n * sizeof *carried.at);
     carried.n = carried.at == NULL ? 0 : carried.n;
-    if (pg_parse_recover(p)) {
+    const bool wants_body = (pg_op_infos[h->op].flags & PG_F_REGION) != 0;
+    const bool is_brace = pg_parse_recover(p) || (wants_body && pg_parse_can_be_body(p));
+    const bool is_unsure = !has_equals && p->has_skipped_equals;
+    if (is_brace) {
         pg_parse_scope scope = pg_parse_scope_begin(p);
         define_loop_args(p, NULL, 0, &carried);
         p->n_broken++;
@@ -498,39 +532,72 @@ static void skip_operation(pg_parser *p)
         p->n_broken--;
         pg_parse_scope_end(p, scope);
     }
-    define_results(p, &results, NULL);
+    if (has_equals) {
+        define_results(p, &results, NULL);
+    } else {
+        define_skipped(p, &results);
+    }
+    p->n_broken += is_unsure; /* to the end of the region */
+}
+
+/* What stands behind an operation that is read: nothing, or the brace of its body. */
+static bool check_end(pg_parser *p, bool has_region)
+{
+    if (!pg_parse_same_line(p) || pg_tok_is(&p->tok, has_region ? '{' : '}')) {
+        return true;
+    }
+    const bool is_operand = p->tok.kind == PG_TOK_VAL || p->tok.kind == PG_TOK_NUM;
+    return pg_parse_failed(p, has_region   ? "`{`"
+                              : is_operand ? "`,` or the end of the line"
+                                           : "the end of the line");
 }
 
 static void parse_op(pg_parser *p, pg_region *region)
 {
     op_head h = {.op = PG_OP_NONE};
+    const uint32_t first_diag = p->diags->n;
     p->carried.n = 0;
     p->start_line = p->tok.loc.line;
     p->n_errors = p->diags->n_errors;
     if (!parse_results(p)) {
-        skip_operation(p);
+        skip_operation(p, &h);
         return;
     }
     pg_tok word = p->tok;
     if (word.kind != PG_TOK_WORD || (word.is_first && p->results.n != 0)) {
         pg_parse_failed(p, "an operation");
-        skip_operation(p);
+        skip_operation(p, &h);
         return;
     }
     h.op = pg_op_find(word.text);
     h.loc = word.loc;
     pg_parse_advance(p);
+    if (p->results.n == 0 && pg_parse_same_line(p) && pg_tok_is(&p->tok, '=')) {
+        (void)pg_diag_add(p->diags, PG_D_EXPECTED, word.loc, "a result, as %x", "",
+                          PG_STR_ARG(word.text));
+        skip_operation(p, &h);
+        return;
+    }
     if (h.op == PG_OP_NONE) {
         unknown_op(p, &word);
-        skip_operation(p);
+        skip_operation(p, &h);
         return;
     }
-    if (!parse_head(p, &h)) {
-        skip_operation(p);
+    const bool has_region = (pg_op_infos[h.op].flags & PG_F_REGION) != 0;
+    const bool has_head = parse_head(p, &h);
+    if (!has_head || !check_end(p, has_region)) {
+        pg_diags_take_back(p->diags, has_head ? first_diag : p->diags->n, PG_D_UNKNOWN_VALUE);
+        skip_operation(p, &h);
         return;
     }
-    if ((pg_op_infos[h.op].flags & PG_F_REGION) != 0) {
+    if (has_region) {
         parse_regions(p, &h, region);
+        if (pg_parse_same_line(p) && !pg_tok_is(&p->tok, '}')) {
+            (void)pg_parse_failed(p, "the end of the line");
+            p->results.n = p->carried.n = 0;
+            h.op = PG_OP_NONE; /* its bodies are read */
+            skip_operation(p, &h);
+        }
     } else {
         pg_inst *i = make_inst(p, &h, region);
         if (i == NULL) {
@@ -540,52 +607,45 @@ static void parse_op(pg_parser *p, pg_region *region)
             pg_parse_define(p, p->results.at[r].sym, p->results.at[r].loc, i->out[r]);
         }
     }
-    if (pg_parse_same_line(p) && !pg_tok_is(&p->tok, '}')) {
-        pg_parse_failed(p, "the end of the line");
-        p->results.n = p->carried.n = 0;
-        skip_operation(p);
-    }
 }
 
-bool pg_parse_recover(pg_parser *p)
+/* A line that begins with what begins nothing, and was said to; and its block. */
+static void skip_nothing(pg_parser *p)
 {
-    bool is_brace = false;
-    while (!p->tok.is_first && !pg_tok_is(&p->tok, '}')) {
-        is_brace = pg_tok_is(&p->tok, '{');
-        pg_parse_advance(p);
+    const bool is_brace = pg_tok_is(&p->tok, '{');
+    const bool is_equals = pg_tok_is(&p->tok, '=');
+    p->has_lost_nesting = true;
+    pg_parse_advance(p);
+    const bool is_block = pg_parse_recover(p) || (is_brace && p->tok.is_first);
+    const bool is_unsure = is_equals || p->has_skipped_equals;
+    if (is_block) {
+        p->n_broken++;
+        pg_parse_region(p, NULL);
+        p->n_broken--;
     }
-    return is_brace;
-}
-
-static void skip_deep(pg_parser *p)
-{
-    uint32_t depth = 1;
-    while (depth > 0 && p->tok.kind != PG_TOK_EOF) {
-        depth += pg_tok_is(&p->tok, '{');
-        depth -= pg_tok_is(&p->tok, '}');
-        if (depth > 0) {
-            pg_parse_advance(p);
-        }
-    }
+    p->n_broken += is_unsure; /* to the end of the region */
 }
 
 void pg_parse_region(pg_parser *p, pg_region *region)
 {
     pg_parse_scope scope = pg_parse_scope_begin(p);
+    const uint32_t n_broken = p->n_broken;
     if (p->depth >= PG_MAX_DEPTH) {
         (void)pg_diag_add(p->diags, PG_D_TOO_DEEP, p->tok.loc, "regions", PG_MAX_DEPTH);
-        skip_deep(p);
+        pg_parse_skip_deep(p);
     }
     p->depth++;
-    while (p->tok.kind != PG_TOK_EOF && !pg_tok_is(&p->tok, '}')) {
+    pg_parse_extra_brace(p);
+    while (!p->is_unwinding && p->tok.kind != PG_TOK_EOF && !pg_tok_is(&p->tok, '}') &&
+           !pg_parse_at_item(p)) {
         const char *before = p->tok.text.ptr;
         parse_op(p, region);
         if (p->tok.text.ptr == before && p->tok.kind != PG_TOK_EOF && !pg_tok_is(&p->tok, '}')) {
-            pg_parse_advance(p); /* a line that begins with what begins nothing */
-            (void)pg_parse_recover(p);
+            skip_nothing(p);
         }
     }
     p->depth--;
+    p->n_broken = n_broken;
     pg_parse_scope_end(p, scope);
-    (void)pg_parse_expect(p, '}');
+    pg_parse_end_region(p);
 }

@@ -1,6 +1,7 @@
 /* parse_type.c: types and attributes. */
 #include <string.h>
 
+#include "base/suggest.h"
 #include "ir/parse.h"
 
 /* ---- types --------------------------------------------------------------------------------- */
@@ -140,8 +141,11 @@ bool pg_parse_enc_use(pg_parser *p, pg_enc *out)
     pg_sym sym = pg_intern_find(&p->ctx->syms, p->tok.text);
     const uint32_t *at = sym.id == 0 ? NULL : pg_map_get(&p->encs, sym.id);
     if (at == NULL) {
-        const char *more = pg_parse_suggest(p, p->tok.text, enc_name_word, p->module->encs.n);
-        (void)pg_diag_add(p->diags, PG_D_UNKNOWN_ENC, p->tok.loc, PG_STR_ARG(p->tok.text), more);
+        if (pg_parse_is_news(p, '#', p->tok.text)) {
+            const char *more = pg_parse_suggest(p, p->tok.text, enc_name_word, p->module->encs.n);
+            (void)pg_diag_add(p->diags, PG_D_UNKNOWN_ENC, p->tok.loc, PG_STR_ARG(p->tok.text),
+                              more);
+        }
         pg_parse_advance(p);
         return false;
     }
@@ -247,7 +251,14 @@ static bool parse_word_value(pg_parser *p, pg_attr_id id, pg_aval *out)
         }
         at += n + (at[n] == ' ');
     }
-    (void)pg_diag_add(p->diags, PG_D_ATTR_WORD, p->tok.loc, pg_attr_infos[id].text, words);
+    pg_nearest near = pg_nearest_of(p->tok.kind == PG_TOK_WORD ? p->tok.text : PG_STR(""));
+    for (const char *at = words; *at != '\0';) {
+        size_t n = strcspn(at, " ");
+        pg_nearest_try(&near, (pg_str){at, n});
+        at += n + (at[n] == ' ');
+    }
+    (void)pg_diag_add(p->diags, PG_D_ATTR_WORD, p->tok.loc, pg_attr_infos[id].text, words,
+                      pg_nearest_text(&near, &p->scratch, p->ctx->alloc));
     return false;
 }
 
@@ -337,7 +348,7 @@ static void skip_value(pg_parser *p)
 {
     uint32_t depth = 0;
     while (p->tok.kind != PG_TOK_EOF && !pg_tok_is(&p->tok, '{') && !pg_tok_is(&p->tok, '}')) {
-        if (depth == 0 && (pg_tok_is(&p->tok, ',') || pg_tok_is(&p->tok, ']'))) {
+        if (depth == 0 && (p->tok.is_first || pg_tok_is(&p->tok, ',') || pg_tok_is(&p->tok, ']'))) {
             return;
         }
         depth += pg_tok_is(&p->tok, '(');
@@ -361,21 +372,21 @@ static void add_attr(pg_parser *p, pg_attrs *out, pg_attr_id id, pg_aval value, 
     }
 }
 
-static void parse_attr(pg_parser *p, pg_attrs *out)
+/* False if what stands here is no attribute at all: then the list is not read further. */
+static bool parse_attr(pg_parser *p, pg_attrs *out)
 {
     pg_tok name = p->tok;
     if (name.kind != PG_TOK_WORD) {
-        pg_parse_failed(p, "an attribute");
-        skip_value(p);
-        return;
+        return !out->is_partial && pg_parse_failed(p, "an attribute");
     }
     pg_attr_id id = pg_attr_find(name.text);
     pg_parse_advance(p);
     if (id == PG_A_NONE) {
         const char *more = pg_parse_suggest(p, name.text, attr_word, PG_A_COUNT - 1);
         (void)pg_diag_add(p->diags, PG_D_UNKNOWN_ATTR, name.loc, PG_STR_ARG(name.text), more);
+        out->is_partial = true;
         skip_value(p);
-        return;
+        return true;
     }
     pg_aval value = {.kind = PG_AV_FLAG};
     pg_attr_kind kind = (pg_attr_kind)pg_attr_infos[id].kind;
@@ -383,10 +394,9 @@ static void parse_attr(pg_parser *p, pg_attrs *out)
         if (pg_tok_is(&p->tok, '=')) {
             (void)pg_diag_add(p->diags, PG_D_ATTR_FLAG, p->tok.loc, pg_attr_infos[id].text);
             skip_value(p);
-            return;
         }
         add_attr(p, out, id, value, name.loc);
-        return;
+        return true;
     }
     bool is_good = pg_parse_expect(p, '=');
     if (is_good) {
@@ -397,8 +407,10 @@ static void parse_attr(pg_parser *p, pg_attrs *out)
     if (is_good) {
         add_attr(p, out, id, value, name.loc);
     } else {
+        out->is_partial = true;
         skip_value(p);
     }
+    return true;
 }
 
 bool pg_parse_attrs(pg_parser *p, pg_attrs *out)
@@ -411,7 +423,10 @@ bool pg_parse_attrs(pg_parser *p, pg_attrs *out)
         return true;
     }
     do {
-        parse_attr(p, out);
+        if (!parse_attr(p, out)) {
+            out->is_partial = true;
+            return false;
+        }
     } while (pg_parse_take(p, ','));
-    return pg_parse_expect(p, ']');
+    return out->is_partial ? pg_parse_take(p, ']') : pg_parse_expect(p, ']');
 }

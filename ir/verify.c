@@ -194,6 +194,28 @@ static void check_regions(pg_verifier *v, const pg_inst *i)
     }
 }
 
+/* What an operation is wrong about, its users are not told again: they are looked at when that is
+ * mended. */
+static void check_op(pg_verifier *v, const pg_inst *i, bool is_whole)
+{
+    const uint32_t n_errors = v->diags->n_errors;
+    for (uint32_t j = 0; j < i->n_in; j++) {
+        if (v->is_doubtful[i->in[j].id]) {
+            return;
+        }
+    }
+    if (pg_verify_op(v, i)) {
+        pg_verify_special(v, i);
+        if (is_whole) {
+            pg_verify_hw(v, i);
+        }
+    }
+    for (uint32_t r = 0; r < i->n_out; r++) { /* a token is a token all the same */
+        v->is_doubtful[i->out[r].id] =
+            v->diags->n_errors != n_errors && pg_val_info(v->k, i->out[r])->kind != PG_TY_TOKEN;
+    }
+}
+
 static void check_inst(pg_verifier *v, const pg_inst *i)
 {
     uint8_t level = pg_op_infos[i->op].level;
@@ -209,9 +231,8 @@ static void check_inst(pg_verifier *v, const pg_inst *i)
     for (uint32_t a = 0; a < i->attrs.n; a++) {
         check_aval(v, &i->attrs.at[a].val, i->loc, pg_verify_op_text(i));
     }
-    if (is_good && pg_verify_op(v, i)) {
-        pg_verify_special(v, i);
-        pg_verify_hw(v, i);
+    if (is_good) {
+        check_op(v, i, true);
     }
 }
 
@@ -255,7 +276,8 @@ static bool kernel_begin(pg_verifier *v, const pg_kernel *k)
     pg_map_init(&v->fits_seen, &v->scratch);
     pg_map_init(&v->token_tiles, &v->scratch);
     v->state = PG_NEWS(&v->scratch, uint8_t, k->values.n);
-    return v->state != NULL;
+    v->is_doubtful = PG_NEWS(&v->scratch, bool, k->values.n);
+    return v->state != NULL && v->is_doubtful != NULL;
 }
 
 static void check_kernel(pg_verifier *v, const pg_kernel *k)
@@ -332,8 +354,8 @@ static void check_parts(pg_verifier *v, const pg_region *root)
 {
     for (const pg_inst *i = root == NULL ? NULL : root->first; i != NULL && !pg_verify_is_full(v);
          i = pg_inst_walk(i, root)) {
-        if (has_all_types(v, i) && pg_verify_op(v, i)) {
-            pg_verify_special(v, i);
+        if (has_all_types(v, i)) {
+            check_op(v, i, false);
         }
     }
 }

@@ -21,10 +21,11 @@ typedef struct pg_verifier {
     bool is_launch;   /* the region at hand is the launch region */
     uint32_t depth;
     uint8_t *state;     /* by value id: see verify.c */
+    bool *is_doubtful;  /* by value id: something was said of the operation that gives it */
     pg_vec_u32 visible; /* ids of the values in scope */
     pg_map types_seen;  /* type id -> 1: checked already */
     pg_map token_tiles; /* token -> type id of its accumulator */
-    pg_map fits_seen;   /* (type, warps) -> 1: checked already */
+    pg_map fits_seen;   /* (type, warps) -> 1: checked; (encoding, warps, reason) -> 1: said */
 } pg_verifier;
 
 /* Reports at a place; keeps the status of the first error. Arguments fill the row's text. */

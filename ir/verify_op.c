@@ -21,7 +21,7 @@ static bool check_counts(pg_verifier *v, const pg_inst *i)
     uint32_t least = least_in((pg_op)i->op);
     uint32_t most = info->n_in < 0 ? UINT16_MAX : least + info->n_opt;
     if (i->n_in < least || i->n_in > most) {
-        pg_verify_error(v, PG_D_OPERAND_COUNT, i->loc, info->text, i->n_in, i->n_in == 1 ? "" : "s",
+        pg_verify_error(v, PG_D_OPERAND_COUNT, i->loc, info->text, i->n_in,
                         i->n_in < least ? "at least" : "at most", i->n_in < least ? least : most);
         return false;
     }
@@ -31,8 +31,7 @@ static bool check_counts(pg_verifier *v, const pg_inst *i)
                                                                               : 1;
     uint32_t most_out = info->res == PG_R_MMA_WAIT ? 1 : least_out;
     if (i->n_out < least_out || i->n_out > most_out) {
-        pg_verify_error(v, PG_D_OP_RESULT_COUNT, i->loc, info->text, i->n_out,
-                        i->n_out == 1 ? "" : "s", least_out);
+        pg_verify_error(v, PG_D_OP_RESULT_COUNT, i->loc, info->text, i->n_out, least_out);
         return false;
     }
     return true;
@@ -131,6 +130,7 @@ static pg_type related_type(const pg_verifier *v, const pg_inst *i, uint16_t cla
 static bool check_classes(pg_verifier *v, const pg_inst *i)
 {
     bool is_good = true;
+    pg_val wrong = {0};
     for (uint32_t j = 0; j < i->n_in; j++) {
         pg_type type = pg_val_type(v->k, i->in[j]);
         const pg_type_info *t = pg_type_get(v->types, type);
@@ -142,7 +142,10 @@ static bool check_classes(pg_verifier *v, const pg_inst *i)
             is_right = false;
             text = pg_verify_type_text(v, want);
         }
-        if (!is_right) {
+        if (!is_right && i->in[j].id == wrong.id) {
+            is_good = false; /* said of the same value, as an earlier operand */
+        } else if (!is_right) {
+            wrong = i->in[j];
             pg_verify_error(v, PG_D_OPERAND_CLASS, i->loc, j + 1, pg_verify_op_text(i),
                             pg_verify_type_text(v, type), text == NULL ? "a value" : text);
             is_good = false;
@@ -219,6 +222,13 @@ static const char *const result_texts[] = {
     [PG_R_REGION] = "a value",
 };
 
+/* Is it not known how many warps run here, since the text had an error about that? */
+static bool has_partial_warps(const pg_verifier *v, const pg_inst *i)
+{
+    const pg_inst *part = pg_inst_find_parent(i, PG_OP_PARTITION);
+    return part != NULL ? part->attrs.is_partial : v->k->attrs.is_partial;
+}
+
 static bool check_results(pg_verifier *v, const pg_inst *i)
 {
     bool is_good = true;
@@ -235,7 +245,7 @@ static bool check_results(pg_verifier *v, const pg_inst *i)
             pg_verify_error(v, PG_D_LEVEL, i->loc, pg_verify_type_text(v, type),
                             "in a launch region, where only scalars are");
         }
-        if (t->kind == PG_TY_TILE && !v->is_launch) {
+        if (t->kind == PG_TY_TILE && !v->is_launch && !has_partial_warps(v, i)) {
             pg_verify_fit(v, type, pg_inst_warps(i), i->loc);
         }
     }
@@ -331,12 +341,12 @@ static bool check_attrs(pg_verifier *v, const pg_inst *i)
     pg_verify_attr_set(v, &i->attrs, info->attrs, info->text, i->loc);
     pg_verify_attr_values(v, &i->attrs, i->loc);
     uint64_t missing = needed_attrs[i->op] & ~present;
-    for (uint32_t id = 1; missing != 0 && id < PG_A_COUNT; id++) {
+    for (uint32_t id = 1; missing != 0 && id < PG_A_COUNT && !i->attrs.is_partial; id++) {
         if ((missing >> id & 1) != 0) {
             pg_verify_error(v, PG_D_ATTR_NEEDED, i->loc, info->text, pg_attr_infos[id].text);
         }
     }
-    return missing == 0;
+    return missing == 0 && !i->attrs.is_partial;
 }
 
 static void check_target(pg_verifier *v, const pg_inst *i)

@@ -146,7 +146,10 @@ void pg_verify_fit(pg_verifier *v, pg_type type, uint32_t n_warps, pg_loc loc)
         return;
     }
     pg_layout_error error = pg_layout_of_tile(v->types, type, n_warps, &layout);
-    if (error != PG_LAYOUT_OK) {
+    const uint64_t reason =
+        UINT64_C(1) << 63 | (uint64_t)error << 48 | (uint64_t)t->enc.id << 8 | n_warps;
+    if (error != PG_LAYOUT_OK && pg_map_get(&v->fits_seen, reason) == NULL &&
+        pg_map_put(&v->fits_seen, reason, 1)) {
         pg_verify_error(v, PG_D_ENC_FIT, loc, pg_verify_type_text(v, type), n_warps,
                         pg_layout_error_text(error));
     }

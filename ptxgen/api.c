@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/suggest.h"
 #include "emit/ptx.h"
 #include "ir/interp.h"
 #include "ir/target.h"
@@ -365,8 +366,13 @@ static pg_status interpret(pg_module *m, const ptxgen_interpretation *run, pg_di
     PG_TRY(pg_verify(m, 0));
     pg_kernel *k = find_kernel(m, pg_str_in(run->entry));
     if (k == NULL) {
-        return pg_diag_add(diags, PG_D_API_NO_ENTRY, (pg_loc){0, 0}, (int)run->entry.len,
-                           run->entry.ptr == NULL ? "" : run->entry.ptr);
+        const pg_str wanted = pg_str_in(run->entry);
+        pg_nearest near = pg_nearest_of(wanted);
+        for (k = m->kernels; k != NULL; k = k->next) {
+            pg_nearest_try(&near, pg_sym_text(&m->ctx->syms, k->name));
+        }
+        return pg_diag_add(diags, PG_D_API_NO_ENTRY, (pg_loc){0, 0}, PG_STR_ARG(wanted),
+                           pg_nearest_text(&near, diags->arena, m->ctx->alloc));
     }
     if (run->n_args != k->n_params) {
         return pg_diag_add(diags, PG_D_API_ARG_COUNT, k->loc, run->n_args, (unsigned)k->n_params);

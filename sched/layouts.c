@@ -186,7 +186,7 @@ static pg_inst *repeat(pg_layouts *l, pg_inst *i, pg_enc e)
     for (uint32_t a = 0; a < i->attrs.n; a++) {
         attrs[a] = i->attrs.at[a];
     }
-    copy->attrs = (pg_attrs){attrs, i->attrs.n};
+    copy->attrs = (pg_attrs){.at = attrs, .n = i->attrs.n};
     copy->loc = i->loc;
     pg_inst_insert_after(i, copy);
     const pg_str name = pg_layouts_enc_text(l, e);

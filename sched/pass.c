@@ -8,6 +8,8 @@
  *     properties go over to the replacement. */
 #include "sched/pass.h"
 
+#include "base/suggest.h"
+
 #define PASS(fn, ...) pg_status pg_pass_##fn(pg_pass_env *env, pg_kernel *k, pg_change *change);
 #include "sched/passes.def"
 
@@ -142,7 +144,12 @@ bool pg_pass_explains(const pg_pass_env *env, const char *topic)
 
 static pg_status bad_pass(manager *mg, pg_str name)
 {
-    return pg_diag_add(mg->m->diags, PG_D_PASS_UNKNOWN, (pg_loc){0}, PG_STR_ARG(name));
+    pg_nearest near = pg_nearest_of(name);
+    for (uint32_t i = 0; i < pg_n_passes; i++) {
+        pg_nearest_try(&near, pg_str_of(pg_passes[i].name));
+    }
+    return pg_diag_add(mg->m->diags, PG_D_PASS_UNKNOWN, (pg_loc){0}, PG_STR_ARG(name),
+                       pg_nearest_text(&near, &mg->lists, mg->m->ctx->alloc));
 }
 
 /* Every option must be `name=integer`; which names a pass takes is a column of its own file. */
@@ -268,6 +275,27 @@ static pg_status print_module(pg_strbuf *b, const pg_module *m)
     return pg_strbuf_status(b);
 }
 
+/* Two modules that print the same text: messages go on to speak of the author's lines. */
+static void keep_places(pg_module *to, const pg_module *from)
+{
+    const pg_kernel *k = from->kernels;
+    for (pg_kernel *t = to->kernels; t != NULL && k != NULL; t = t->next, k = k->next) {
+        t->loc = k->loc;
+        for (uint32_t i = 0; i < t->n_params && i < k->n_params; i++) {
+            t->params[i].loc = k->params[i].loc;
+        }
+        pg_region *const of[] = {t->launch, t->body};
+        const pg_region *const in[] = {k->launch, k->body};
+        for (uint32_t r = 0; r < PG_COUNT_OF(of); r++) {
+            pg_inst *a = of[r] == NULL ? NULL : of[r]->first;
+            const pg_inst *b = in[r] == NULL ? NULL : in[r]->first;
+            for (; a != NULL && b != NULL; a = pg_inst_walk(a, of[r]), b = pg_inst_walk(b, in[r])) {
+                a->loc = b->loc;
+            }
+        }
+    }
+}
+
 /* Takes `fresh` in the place of the module, if both print the same text. */
 static pg_status replace_module(manager *mg, pg_module *fresh, pg_diag_id id, const char *pass)
 {
@@ -277,6 +305,7 @@ static pg_status replace_module(manager *mg, pg_module *fresh, pg_diag_id id, co
         return st != PG_OK ? st : pg_diag_add(mg->m->diags, id, (pg_loc){0}, pass);
     }
     fresh->props = mg->m->props;
+    keep_places(fresh, mg->m);
     pg_module_destroy(mg->m);
     mg->m = fresh;
     return PG_OK;

@@ -59,7 +59,12 @@ static run_exit choose_entries(runner *x)
         }
     }
     if (x->n_launches == 0) {
-        return run_fail(&x->c->msgs, RUN_INPUT, RUN_MSG_ENTRY, x->file, entry == NULL ? "" : entry);
+        const char **names = PG_NEWS(&x->c->arena, const char *, n);
+        for (size_t i = 0; names != NULL && i < n; i++) {
+            names[i] = ptxgen_result_entry_name(x->r, i).ptr;
+        }
+        return names == NULL ? no_memory(x)
+                             : run_fail_entry(&x->c->msgs, &x->c->arena, x->file, entry, names, n);
     }
     return run_manifest_join(&x->c->msgs, &x->c->arena, x->file, x->launches, x->n_launches,
                              &x->manifest);

@@ -12,7 +12,7 @@ static const pg_attrs no_attrs;
 static pg_attr nw_attr = {.id = PG_A_NW, .val = {.kind = PG_AV_FLAG}};
 static pg_attrs nw(void)
 {
-    return (pg_attrs){&nw_attr, 1};
+    return (pg_attrs){.at = &nw_attr, .n = 1};
 }
 
 typedef struct answer {
@@ -191,7 +191,7 @@ Test(fold, wide_integers)
 static uint64_t fold_is(pg_op op, int64_t is, pg_elem e, uint64_t a, uint64_t b)
 {
     pg_attr attr = {.id = PG_A_IS, .val = {.kind = PG_AV_WORD, .num = is}};
-    pg_attrs attrs = {&attr, 1};
+    pg_attrs attrs = {.at = &attr, .n = 1};
     uint64_t in[2] = {a, b};
     answer r = fold(op, &attrs, e, PG_I1, 2, in);
     cr_assert(r.is_done);

@@ -44,6 +44,19 @@ static run_exit refused(const cpu *c, ptxexec_status status)
     }
 }
 
+static run_exit no_entry(const cpu *c, const char *entry)
+{
+    const size_t n = ptxexec_module_entry_count(c->module);
+    const char **names = PG_NEWS(c->base.arena, const char *, n);
+    for (size_t i = 0; names != NULL && i < n; i++) {
+        ptxexec_entry about;
+        names[i] = ptxexec_module_entry(c->module, i, &about) == PTXEXEC_OK ? about.name : "";
+    }
+    return names == NULL
+               ? run_fail(c->base.msgs, RUN_TOOL, RUN_MSG_NO_MEMORY, c->base.launch->file)
+               : run_fail_entry(c->base.msgs, c->base.arena, c->base.launch->file, entry, names, n);
+}
+
 static run_exit load(cpu *c)
 {
     const run_launch *l = c->base.launch;
@@ -62,8 +75,7 @@ static run_exit load(cpu *c)
     for (uint32_t i = 0; i < l->n_steps; i++) {
         const char *entry = l->steps[i].entry;
         if (ptxexec_module_find(c->module, entry, &c->entries[i]) != PTXEXEC_OK) {
-            return run_fail(c->base.msgs, RUN_INPUT, RUN_MSG_ENTRY, l->file,
-                            entry == NULL ? "" : entry);
+            return no_entry(c, entry);
         }
     }
     return RUN_OK;

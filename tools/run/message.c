@@ -192,13 +192,30 @@ run_exit run_fail(const run_msgs *m, run_exit exit, int number, const char *file
 
 const char *run_suggestion(pg_arena *a, const pg_nearest *near)
 {
-    if (near->word.len == 0) {
-        return "";
+    return pg_nearest_text(near, a, pg_alloc_default());
+}
+
+run_exit run_fail_entry(const run_msgs *m, pg_arena *a, const char *file, const char *entry_or_null,
+                        const char *const *names, size_t n)
+{
+    if (n == 0) {
+        return run_fail(m, RUN_INPUT, RUN_MSG_ENTRY_NONE, file);
     }
+    if (entry_or_null != NULL) {
+        pg_nearest near = pg_nearest_of(pg_str_of(entry_or_null));
+        for (size_t i = 0; i < n; i++) {
+            pg_nearest_try(&near, pg_str_of(names[i]));
+        }
+        return run_fail(m, RUN_INPUT, RUN_MSG_ENTRY, file, entry_or_null, run_suggestion(a, &near));
+    }
+    enum { MAX_SHOWN = 8 };
     pg_strbuf text;
     pg_strbuf_init(&text, pg_alloc_default());
-    pg_putf(&text, "; did you mean `%.*s`?", PG_STR_ARG(near->word));
-    const char *copy = pg_arena_str(a, pg_strbuf_str(&text)).ptr;
+    for (size_t i = 0; i < n && i < MAX_SHOWN; i++) {
+        pg_putf(&text, "%s%s", i == 0 ? "" : ", ", names[i]);
+    }
+    pg_put(&text, n > MAX_SHOWN ? ", ..." : "");
+    run_exit exit = run_fail(m, RUN_INPUT, RUN_MSG_ENTRY_MANY, file, n, pg_strbuf_str(&text).ptr);
     pg_strbuf_fini(&text);
-    return copy == NULL ? "" : copy;
+    return exit;
 }

@@ -54,6 +54,10 @@ uint32_t run_first_column(const char *text, uint32_t line);
 run_exit run_fail(const run_msgs *m, run_exit exit, int number, const char *file_or_null, ...);
 /* The same of a line, for a row without arguments. */
 run_exit run_fail_at(const run_msgs *m, run_exit exit, int number, const char *file, uint32_t line);
+/* No kernel of a file was chosen: there is none of that name, or of several none was named (NULL).
+ */
+run_exit run_fail_entry(const run_msgs *m, pg_arena *a, const char *file, const char *entry_or_null,
+                        const char *const *names, size_t n);
 /* "; did you mean `x`?" of what was found near, or "". */
 const char *run_suggestion(pg_arena *a, const pg_nearest *near);
 
