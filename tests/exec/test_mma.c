@@ -16,28 +16,38 @@ typedef struct shape {
     uint32_t m, k, bits; /* of an element of A */
     uint32_t n_a, n_b;   /* registers */
     bool is_satfinite;
+    const char *tail; /* of bits: what is done with them; NULL: nothing */
 } shape;
 
 static const shape shapes[] = {
-    {"m16n8k8", "f32", "f16", "f16", 16, 8, 16, 2, 1, false},
-    {"m16n8k16", "f32", "f16", "f16", 16, 16, 16, 4, 2, false},
-    {"m16n8k8", "f16", "f16", "f16", 16, 8, 16, 2, 1, false},
-    {"m16n8k16", "f16", "f16", "f16", 16, 16, 16, 4, 2, false},
-    {"m16n8k8", "f32", "bf16", "bf16", 16, 8, 16, 2, 1, false},
-    {"m16n8k16", "f32", "bf16", "bf16", 16, 16, 16, 4, 2, false},
-    {"m16n8k4", "f32", "tf32", "tf32", 16, 4, 32, 2, 1, false},
-    {"m16n8k8", "f32", "tf32", "tf32", 16, 8, 32, 4, 2, false},
-    {"m16n8k16", "s32", "s8", "s8", 16, 16, 8, 2, 1, false},
-    {"m16n8k32", "s32", "s8", "u8", 16, 32, 8, 4, 2, false},
-    {"m16n8k32", "s32", "u8", "u8", 16, 32, 8, 4, 2, true},
-    {"m16n8k32", "s32", "u8", "s8", 16, 32, 8, 4, 2, true},
-    {"m8n8k16", "s32", "s8", "s8", 8, 16, 8, 1, 1, false},
-    {"m16n8k32", "f32", "e4m3", "e5m2", 16, 32, 8, 4, 2, false},
-    {"m16n8k16", "f32", "e5m2", "e5m2", 16, 16, 8, 2, 1, false},
-    {"m8n8k4", "f64", "f64", "f64", 8, 4, 64, 1, 1, false},
-    {"m16n8k4", "f64", "f64", "f64", 16, 4, 64, 2, 1, false},
-    {"m16n8k8", "f64", "f64", "f64", 16, 8, 64, 4, 2, false},
-    {"m16n8k16", "f64", "f64", "f64", 16, 16, 64, 8, 4, false},
+    {"m16n8k8", "f32", "f16", "f16", 16, 8, 16, 2, 1, false, NULL},
+    {"m16n8k16", "f32", "f16", "f16", 16, 16, 16, 4, 2, false, NULL},
+    {"m16n8k8", "f16", "f16", "f16", 16, 8, 16, 2, 1, false, NULL},
+    {"m16n8k16", "f16", "f16", "f16", 16, 16, 16, 4, 2, false, NULL},
+    {"m16n8k8", "f32", "bf16", "bf16", 16, 8, 16, 2, 1, false, NULL},
+    {"m16n8k16", "f32", "bf16", "bf16", 16, 16, 16, 4, 2, false, NULL},
+    {"m16n8k4", "f32", "tf32", "tf32", 16, 4, 32, 2, 1, false, NULL},
+    {"m16n8k8", "f32", "tf32", "tf32", 16, 8, 32, 4, 2, false, NULL},
+    {"m16n8k16", "s32", "s8", "s8", 16, 16, 8, 2, 1, false, NULL},
+    {"m16n8k32", "s32", "s8", "u8", 16, 32, 8, 4, 2, false, NULL},
+    {"m16n8k32", "s32", "u8", "u8", 16, 32, 8, 4, 2, true, NULL},
+    {"m16n8k32", "s32", "u8", "s8", 16, 32, 8, 4, 2, true, NULL},
+    {"m8n8k16", "s32", "s8", "s8", 8, 16, 8, 1, 1, false, NULL},
+    {"m16n8k32", "f32", "e4m3", "e5m2", 16, 32, 8, 4, 2, false, NULL},
+    {"m16n8k16", "f32", "e5m2", "e5m2", 16, 16, 8, 2, 1, false, NULL},
+    {"m8n8k4", "f64", "f64", "f64", 8, 4, 64, 1, 1, false, NULL},
+    {"m16n8k4", "f64", "f64", "f64", 16, 4, 64, 2, 1, false, NULL},
+    {"m16n8k8", "f64", "f64", "f64", 16, 8, 64, 4, 2, false, NULL},
+    {"m16n8k16", "f64", "f64", "f64", 16, 16, 64, 8, 4, false, NULL},
+    {"m8n8k32", "s32", "s4", "s4", 8, 32, 4, 1, 1, false, NULL},
+    {"m16n8k32", "s32", "s4", "u4", 16, 32, 4, 2, 1, false, NULL},
+    {"m16n8k32", "s32", "u4", "s4", 16, 32, 4, 2, 1, true, NULL},
+    {"m16n8k64", "s32", "s4", "s4", 16, 64, 4, 4, 2, true, NULL},
+    {"m16n8k64", "s32", "u4", "u4", 16, 64, 4, 4, 2, false, NULL},
+    {"m8n8k128", "s32", "b1", "b1", 8, 128, 1, 1, 1, false, ".xor.popc"},
+    {"m16n8k128", "s32", "b1", "b1", 16, 128, 1, 2, 1, false, ".and.popc"},
+    {"m16n8k256", "s32", "b1", "b1", 16, 256, 1, 4, 2, false, ".xor.popc"},
+    {"m16n8k256", "s32", "b1", "b1", 16, 256, 1, 4, 2, false, ".and.popc"},
 };
 
 static uint64_t next_random(uint64_t *s)
@@ -69,6 +79,14 @@ static void place_a(const shape *s, uint32_t l, uint32_t i, uint32_t *row, uint3
             *k = 4 * q + (i & 3) + (i >= 8 ? 16 : 0);
         }
         break;
+    case 4:
+        *row = i < 8 || (i >= 16 && i < 24) ? g : g + 8;
+        *k = 8 * q + (i & 7) + (i >= 16 ? 32 : 0);
+        break;
+    case 1:
+        *row = i < 32 || (i >= 64 && i < 96) ? g : g + 8;
+        *k = 32 * q + (i & 31) + (i >= 64 ? 128 : 0);
+        break;
     default: /* one element a register */
         *row = s->m == 16 && (i & 1) != 0 ? g + 8 : g;
         *k = s->m == 16 ? q + 4 * (i >> 1) : q;
@@ -82,6 +100,8 @@ static void place_b(const shape *s, uint32_t l, uint32_t i, uint32_t *k, uint32_
     *col = g;
     *k = s->bits == 16  ? 2 * q + (i & 1) + (i >= 2 ? 8 : 0)
          : s->bits == 8 ? 4 * q + (i & 3) + (i >= 4 ? 16 : 0)
+         : s->bits == 4 ? 8 * q + (i & 7) + (i >= 8 ? 32 : 0)
+         : s->bits == 1 ? 32 * q + (i & 31) + (i >= 32 ? 128 : 0)
                         : q + 4 * i;
 }
 
@@ -95,6 +115,12 @@ static double value(const char *type, uint64_t bits)
     }
     if (strcmp(type, "s32") == 0) {
         return (int32_t)(uint32_t)bits;
+    }
+    if (strcmp(type, "s4") == 0) {
+        return (double)(bits < 8 ? (int)bits : (int)bits - 16);
+    }
+    if (strcmp(type, "u4") == 0 || strcmp(type, "b1") == 0) {
+        return (double)bits;
     }
     if (strcmp(type, "tf32") == 0) {
         return pg_elem_to_f64(PG_F32, bits & 0xFFFFE000u);
@@ -117,8 +143,11 @@ static uint64_t random_bits(const char *type, uint64_t *seed)
                : (x >> 33 & 3) == 1 ? (uint32_t)INT32_MIN + (x & 0xFFF)
                                     : (uint32_t)x;
     }
+    if (strcmp(type, "b1") == 0) {
+        return x & 1;
+    }
     if (type[0] == 's' || type[0] == 'u') {
-        return x & 0xFF;
+        return x & (type[1] == '4' ? 0xF : 0xFF);
     }
     pg_elem e = strcmp(type, "f16") == 0    ? PG_F16
                 : strcmp(type, "bf16") == 0 ? PG_BF16
@@ -153,8 +182,9 @@ static void write_program(trial *t)
         p += sprintf(p, "ld.global.%s %%%s%u, [%%rd3+%u];\n", is_wide ? "f64" : "b32", r, 4 + j,
                      j * 32 * t->width);
     }
-    p += sprintf(p, "mma.sync.aligned.%s.row.col%s.%s.%s.%s.%s ", s->name,
-                 s->is_satfinite ? ".satfinite" : "", s->d, s->a, s->b, s->d);
+    p += sprintf(p, "mma.sync.aligned.%s.row.col%s.%s.%s.%s.%s%s ", s->name,
+                 s->is_satfinite ? ".satfinite" : "", s->d, s->a, s->b, s->d,
+                 s->tail != NULL ? s->tail : "");
     uint32_t first[4] = {is_wide ? 26 : 80, 4, 4 + s->n_a, 4 + s->n_a + s->n_b};
     uint32_t n[4] = {t->n_acc, s->n_a, s->n_b, t->n_acc};
     for (uint32_t o = 0; o < 4; o++) {
@@ -181,7 +211,7 @@ static uint64_t element(const trial *t, uint32_t first, uint32_t l, uint32_t i, 
 static bool check(const trial *t, const ptx_result *got)
 {
     const shape *s = t->s;
-    static double a[16][32], b[32][8];
+    static double a[16][256], b[256][8];
     uint32_t per = s->bits >= 32 ? 1 : 32 / s->bits;
     for (uint32_t l = 0; l < 32; l++) {
         for (uint32_t i = 0; i < s->n_a * per; i++) {
@@ -203,7 +233,8 @@ static bool check(const trial *t, const ptx_result *got)
             double c = value(s->d, element(t, s->n_a + s->n_b, l, i, d_bits));
             double sum = c, bound = fabs(c);
             for (uint32_t k = 0; k < s->k; k++) {
-                sum += a[row][k] * b[k][col];
+                bool is_xor = s->tail != NULL && strcmp(s->tail, ".xor.popc") == 0;
+                sum += is_xor ? fabs(a[row][k] - b[k][col]) : a[row][k] * b[k][col];
                 bound += fabs(a[row][k] * b[k][col]);
             }
             uint64_t x = 0;
@@ -260,6 +291,61 @@ static bool try_shape(const shape *s, uint64_t seed)
     if (!is_ok) {
         printf("%s %s %s %s, seed %llu: status %d %s\n", s->name, s->d, s->a, s->b,
                (unsigned long long)seed, (int)r.status, r.message);
+    }
+    return is_ok;
+}
+
+/* Directed rounding of doubles, where a sum has one inexact step: 1 or -1, plus or minus 2^-60. */
+static bool try_rounding(void)
+{
+    static ptx_result r;
+    static const char *const shapes_of[] = {"m8n8k4", "m16n8k8"};
+    static const struct {
+        const char *mode;
+        double c, a, want;
+    } cases[] = {
+        {".rn", 1, 0x1p-60, 1},
+        {".rz", 1, 0x1p-60, 1},
+        {".rm", 1, 0x1p-60, 1},
+        {".rp", 1, 0x1p-60, 1 + 0x1p-52},
+        {".rn", 1, -0x1p-60, 1},
+        {".rz", 1, -0x1p-60, 1 - 0x1p-53},
+        {".rp", 1, -0x1p-60, 1},
+        {".rm", 1, -0x1p-60, 1 - 0x1p-53},
+        {".rz", -1, 0x1p-60, -1 + 0x1p-53},
+        {".rm", -1, 0x1p-60, -1},
+        {".rp", -1, 0x1p-60, -1 + 0x1p-53},
+        {"", -1, 0x1p-60, -1},
+        {".rm", -1, -0x1p-60, -1 - 0x1p-52},
+        {".rp", -1, -0x1p-60, -1},
+    };
+    bool is_ok = true;
+    for (uint32_t k = 0; k < 2 * sizeof cases / sizeof cases[0]; k++) {
+        char body[1024];
+        bool is_big = k % 2 != 0;
+        double in[2] = {cases[k / 2].a, cases[k / 2].c};
+        (void)snprintf(body, sizeof body,
+                       "ld.global.f64 %%d1, [%%rd1];\nld.global.f64 %%d2, [%%rd1+8];\n"
+                       "mov.f64 %%d3, 0d3FF0000000000000;\nmov.f64 %%d4, 0d0000000000000000;\n"
+                       "and.b32 %%r3, %%r1, 3;\nsetp.eq.u32 %%p1, %%r3, 2;\n" /* one k of four */
+                       "selp.f64 %%d5, %%d1, %%d4, %%p1;\n"
+                       "mma.sync.aligned.%s.row.col%s.f64.f64.f64.f64 %s;\n"
+                       "mad.wide.u32 %%rd3, %%r1, 8, %%rd2;\nst.global.f64 [%%rd3], %%d6;",
+                       shapes_of[is_big], cases[k / 2].mode,
+                       is_big ? "{%d6,%d7,%d8,%d9}, {%d5,%d5,%d4,%d4}, {%d3,%d3}, {%d2,%d2,%d2,%d2}"
+                              : "{%d6,%d7}, {%d5}, {%d3}, {%d2,%d2}");
+        ptx_case c = {.body = body, .in = in, .in_size = sizeof in, .out_size = 256};
+        ptx_run(&c, &r);
+        for (uint32_t l = 0; l < 32; l++) {
+            double x = 0;
+            memcpy(&x, r.out + l * sizeof x, sizeof x);
+            if (r.status != PTXEXEC_OK || x != cases[k / 2].want) {
+                printf("f64%s, lane %u: %.17g, expected %.17g %s\n", cases[k / 2].mode, l, x,
+                       cases[k / 2].want, r.message);
+                is_ok = false;
+                break;
+            }
+        }
     }
     return is_ok;
 }
@@ -376,6 +462,11 @@ static bool try_poison(void)
     "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f4,%f5,%f6,%f7}, " \
     "{%r10,%r11,%r10,%r10}, {%r12,%r10}, {%f0,%f0,%f0,%f0};\n"              \
     "mov.b32 %r20, %f4;\nmov.b32 %r21, %f5;\nmov.b32 %r22, %f6;\nmov.b32 %r23, %f7;\n"
+#define NIBBLES(a, b)                                                                   \
+    "mma.sync.aligned.m16n8k32.row.col.s32.s4.s4.s32 {%r20,%r21,%r22,%r23}, " a ", {" b \
+    "}, {%r30,%r30,%r30,%r30};\n"
+#define MMA_NIBBLES   "mov.b32 %r30, 0;\n" NIBBLES("{%r10,%r11}", "%r10")
+#define MMA_NIBBLES_B "mov.b32 %r30, 0;\n" NIBBLES("{%r11,%r11}", "%r10")
     static ptx_result r;
     static const struct {
         const char *name, *body;
@@ -426,6 +517,18 @@ static bool try_poison(void)
          LANE(14) "mov.b32 %r10, 0;\nmov.b32 %r11, 0;\nmov.f32 %f0, 0f00000000;\n"
                   "@%p1 mov.b32 %r12, 0;\n" MMA_POISON KEEP(0, "%r20") KEEP(128, "%r22"),
          256, 0},
+        {"nibbles, a row of A below", /* row 10 */
+         LANE(9) "mov.b32 %r10, 0;\n@%p1 mov.b32 %r11, 0;\n" MMA_NIBBLES KEEP(0, "%r22")
+             KEEP(128, "%r23"),
+         256, 32},
+        {"nibbles, not above",
+         LANE(9) "mov.b32 %r10, 0;\n@%p1 mov.b32 %r11, 0;\n" MMA_NIBBLES KEEP(0, "%r20")
+             KEEP(128, "%r21"),
+         256, 0},
+        {"nibbles, a column of B", /* column 2: the even registers of eight lanes */
+         LANE(9) "mov.b32 %r11, 0;\n@%p1 mov.b32 %r10, 0;\n" MMA_NIBBLES_B KEEP(0, "%r20")
+             KEEP(128, "%r21") KEEP(256, "%r22") KEEP(384, "%r23"),
+         512, 64},
     };
     bool is_ok = true;
     for (uint32_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
@@ -455,6 +558,7 @@ int main(void)
     for (uint32_t k = 0; k < 12; k++) {
         n_bad += try_matrices(1u << k / 4, (k & 1) != 0, (k & 2) != 0) ? 0 : 1;
     }
+    n_bad += try_rounding() ? 0 : 1;
     n_bad += try_movmatrix() ? 0 : 1;
     n_bad += try_misuse() ? 0 : 1;
     n_bad += try_poison() ? 0 : 1;

@@ -48,7 +48,8 @@ uint32_t pe_type_bits(pg_ptx_type t);
 char pe_type_class(pg_ptx_type t); /* 'U' 'S' 'B' 'F' 'P' */
 bool pe_type_is_signed(pg_ptx_type t);
 
-/* Operands, by index into the statement's. Width 1, 16, 32 or 64 bits. They add instructions of
+/* Operands, by index into the statement's. Width 1, 16, 32, 64 or 128 bits; a register of 128 bits
+ * is two rows of 64, the lower first. They add instructions of
  * their own for special registers and symbols. On failure they report once and return PE_NONE. */
 const pg_ptx_opnd *pe_arg(pe_dec *d, uint32_t k);
 uint32_t pe_n_args(const pe_dec *d);
@@ -81,6 +82,8 @@ void pe_dec_bulk(pe_dec *d, bool is_reduce);
 /* The rest of barrier.cluster, of st.async and red.async. */
 void pe_dec_cluster_barrier(pe_dec *d);
 void pe_dec_send(pe_dec *d, bool is_reduce);
+/* mma of elements of 4 bits and less; false: it is none. */
+bool pe_dec_mma_bits(pe_dec *d);
 /* Takes the operation of an atomic; 0 if there is none. pe_atom_fold does it. */
 uint32_t pe_atom_take(pe_dec *d);
 

@@ -6,6 +6,7 @@
  *       (8 rows: row g, k = per * q + p + 4 * per * j)
  *   B   register j, part p: k = per * q + p + 4 * per * j, column g
  *   C   element i: row g + 8 * (i / 2), column 2 * q + i % 2; halves: two elements a register */
+#include <fenv.h>
 #include <math.h>
 
 #include "tools/exec/ops.h"
@@ -42,6 +43,7 @@ typedef struct mma {
     mma_fmt d_fmt, a_fmt, b_fmt, c_fmt;
     uint32_t n_d, n_a, n_b, n_c;
     bool is_saturating;
+    pe_round round; /* doubles */
     pe_opnd d[4], a[8], b[4], c[4];
 } mma;
 
@@ -371,7 +373,7 @@ static void mma_sync(pe_warp *w, const pe_inst *i, uint32_t mask)
     }
 }
 
-/* Doubles: one fused multiply-add after the other, in the order of k. */
+/* Doubles: one fused multiply-add after the other, in the order of k, each rounded as asked for. */
 static void mma_f64(pe_warp *w, const pe_inst *i, uint32_t mask)
 {
     const mma *x = i->ext;
@@ -389,6 +391,8 @@ static void mma_f64(pe_warp *w, const pe_inst *i, uint32_t mask)
             b[b_k(l, j, 1)][l / 4] = pe_f64(pe_src64(w, x->b[j])[l]);
         }
     }
+    int saved = fegetround();
+    (void)fesetround(pe_host_round(x->round));
     for (uint32_t l = 0; l < PE_LANES; l++) {
         for (uint32_t j = 0; j < x->n_d; j++) {
             double sum = pe_f64(pe_src64(w, x->c[j])[l]);
@@ -398,6 +402,7 @@ static void mma_f64(pe_warp *w, const pe_inst *i, uint32_t mask)
             r[j][l] = pe_r64(sum);
         }
     }
+    (void)fesetround(saved);
     stains s = find_poison(w, x);
     for (uint32_t j = 0; j < x->n_d; j++) {
         pe_put64(w, x->d[j], r[j], PE_ALL, result_poison(x, &s, j));
@@ -489,7 +494,7 @@ static bool is_known(const mma *x)
 
 void pe_dec_mma(pe_dec *d)
 {
-    mma *x = pe_new(d, sizeof *x, 1);
+    mma *x = pe_dec_mma_bits(d) ? NULL : pe_new(d, sizeof *x, 1);
     if (x == NULL) {
         return;
     }
@@ -499,12 +504,13 @@ void pe_dec_mma(pe_dec *d)
         return;
     }
     x->is_saturating = pe_take(d, "satfinite");
-    (void)pe_take(d, "rn");
+    x->round = pe_take_round(d);
     if (!take_format(d, &x->d_fmt) || !take_format(d, &x->a_fmt) || !take_format(d, &x->b_fmt) ||
         !take_format(d, &x->c_fmt)) {
         return;
     }
-    if (!is_known(x) || (x->is_saturating && x->d_fmt != MMA_S32)) {
+    if (!is_known(x) || (x->is_saturating && x->d_fmt != MMA_S32) ||
+        (x->round != PE_RN && x->d_fmt != MMA_F64)) {
         pe_unsupported(d, "this combination of shape and types");
         return;
     }
