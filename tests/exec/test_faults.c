@@ -119,6 +119,35 @@ Test(exec_faults, poison)
     exec_job_end(&job);
 }
 
+/* A known operand decides whether a word or a predicate is nonzero; what is never written goes
+ * where it goes alone. */
+Test(exec_faults, poison_of_predicates_and_of_16_bytes)
+{
+#define LOP3(op, value, q) \
+    EXEC_KERNEL("lop3." op ".b32 _|%p1, " value ", -1, -1, 0x80, " q ";\n@%p1 bra L;\nL:\n")
+#define ONE "setp.ge.u32 %p2, %r1, 0;\n"
+#define LOP3_SET(op, value, q) \
+    EXEC_KERNEL(ONE "lop3." op ".b32 _|%p1, " value ", -1, -1, 0x80, " q ";\n@%p1 bra L;\nL:\n")
+    expect_clean(LOP3_SET("or", "%r2", "%p2"), 1);
+    expect_fault(LOP3_SET("or", "%r2", "!%p2"), 1, PTXEXEC_F_POISON_BRANCH, BODY + 2);
+    expect_clean(LOP3_SET("and", "%r2", "!%p2"), 1);
+    expect_fault(LOP3_SET("and", "%r2", "%p2"), 1, PTXEXEC_F_POISON_BRANCH, BODY + 2);
+    expect_clean(LOP3("or", "1", "%p3"), 1);
+    expect_fault(LOP3("or", "0", "%p3"), 1, PTXEXEC_F_POISON_BRANCH, BODY + 1);
+    expect_clean(LOP3("and", "0", "%p3"), 1);
+    expect_fault(LOP3("and", "1", "%p3"), 1, PTXEXEC_F_POISON_BRANCH, BODY + 1);
+#define WIDE(x) \
+    EXEC_KERNEL(".reg .b128 %q;\nmov.b128 %q, {%rd1, %rd2};\n" x "ld.global.u32 %r2, [%rd3];\n")
+    expect_clean(WIDE("mov.b128 {%rd3, %rd4}, %q;\n"), 1);
+    expect_fault(WIDE("mov.b128 {%rd4, %rd3}, %q;\n"), 1, PTXEXEC_F_POISON_ADDRESS, BODY + 3);
+    expect_fault(WIDE("st.global.b128 [%rd1+8], %q;\n"), 1, PTXEXEC_F_MISALIGNED, BODY + 2);
+    expect_fault(WIDE("atom.global.exch.b128 %q, [%rd1+8], %q;\n"), 1, PTXEXEC_F_MISALIGNED,
+                 BODY + 2);
+    expect_clean(WIDE("st.global.b128 [%rd1+16], %q;\nld.global.b64 %rd3, [%rd1+16];\n"), 1);
+    expect_fault(WIDE("st.global.b128 [%rd1+16], %q;\nld.global.b64 %rd3, [%rd1+24];\n"), 1,
+                 PTXEXEC_F_POISON_ADDRESS, BODY + 4);
+}
+
 #define PADDED(pragma, rest)                                                                     \
     EXEC_KERNEL(".local .align 8 .b8 s[8];\nmov.u16 %h1, 5;\nst.local.v2.u16 [s], {%h1, %h1};\n" \
                 "st.local.u8 [s+4], %h1;\n" pragma                                               \

@@ -435,6 +435,18 @@ Test(exec_float, conversions)
         {'r', "cvt.rzi.s32.f16 %r3, %h0;", 0xC500, 0, 0, 0xFFFFFFFB},
         {'r', "fma.rn.f16x2 %r3, %r0, %r1, %r2;", 0x3C004000, 0x40003C00, 0x3C003C00, 0x42004200},
         {'r', "fma.rn.relu.f16x2 %r3, %r0, %r1, %r2;", 0xBC00BC00, 0x40003C00, 0x3C003C00, 0},
+        /* .oob: a fill of a tensor copy (0x7E00, 0x7FC0) gives 0 wherever it stands, other NaNs
+           stay */
+        {'r', "fma.rn.oob.f16x2 %r3, %r0, %r1, %r2;", 0x7E003C00, 0x40004000, 0x3C003C00,
+         0x00004200},
+        {'r', "fma.rn.oob.f16x2 %r3, %r0, %r1, %r2;", 0x3C003C00, 0x7E007E01, 0x3C003C00,
+         0x00007FFF},
+        {'r', "fma.rn.oob.relu.f16x2 %r3, %r0, %r1, %r2;", 0x3C00BC00, 0x3C004000, 0x7E003C00, 0},
+        {'r', "fma.rn.oob.bf16x2 %r3, %r0, %r1, %r2;", 0x7FC03F80, 0x3F803F80, 0x3F803F80, 0x4000},
+        {'r', "fma.rn.oob.bf16x2 %r3, %r0, %r1, %r2;", 0x3F807FC1, 0x3F803F80, 0x7FC03F80, 0x7FFF},
+        {'r', "fma.rn.f16x2 %r3, %r0, %r1, %r2;", 0x7E003C00, 0x40004000, 0x3C003C00, 0x7FFF4200},
+        {'h', "fma.rn.oob.f16 %h3, %h0, %h1, %h2;", 0x7E00, 0x3C00, 0x3C00, 0},
+        {'h', "fma.rn.oob.bf16 %h3, %h0, %h1, %h2;", 0x3F80, 0x3F80, 0x3F80, 0x4000},
         {'r', "max.bf16x2 %r3, %r0, %r1;", 0x3F80C000, 0x7FC00000, 0, 0x3F800000},
         {'r', "add.rn.bf16x2 %r3, %r0, %r1;", 0x3F803F80, 0x3F80BF80, 0, 0x40000000},
         {'h', "add.sat.f16 %h3, %h0, %h1;", 0x3C00, 0x3C00, 0, 0x3C00},

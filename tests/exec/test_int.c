@@ -32,6 +32,24 @@ Test(exec_int, add_sub)
     CHECK(rows);
 }
 
+/* By the loops of the ISA's page: a above b above the low bits of c. */
+Test(exec_int, pack)
+{
+    static const exec_row rows[] = {
+        {'r', "cvt.pack.sat.u16.s32 %r3, %r0, %r1;", 0x12345, 0xFFFFFFF0, 0, 0xFFFF0000},
+        {'r', "cvt.pack.sat.u16.s32 %r3, %r0, %r1;", 0x1234, 0xFFFF, 0, 0x1234FFFF},
+        {'r', "cvt.pack.sat.s16.s32 %r3, %r0, %r1;", 0x8000, 0xFFFF7FFF, 0, 0x7FFF8000},
+        {'r', "cvt.pack.sat.s16.s32 %r3, %r0, %r1;", 5, 0xFFFFFFFE, 0, 0x0005FFFE},
+        {'r', "cvt.pack.sat.u8.s32.b32 %r3, %r0, %r1, %r2;", 300, M1, 0xAABBCCDD, 0xCCDDFF00},
+        {'r', "cvt.pack.sat.s8.s32.b32 %r3, %r0, %r1, %r2;", 300, M1 - 299, 0xAABBCCDD, 0xCCDD7F80},
+        {'r', "cvt.pack.sat.u4.s32.b32 %r3, %r0, %r1, %r2;", 3, 99, 0xAABBCCDD, 0xBBCCDD3F},
+        {'r', "cvt.pack.sat.s4.s32.b32 %r3, %r0, %r1, %r2;", M1, M1 - 99, 0xAABBCCDD, 0xBBCCDDF8},
+        {'r', "cvt.pack.sat.u2.s32.b32 %r3, %r0, %r1, %r2;", 2, 99, 0xAABBCCDD, 0xABBCCDDB},
+        {'r', "cvt.pack.sat.s2.s32.b32 %r3, %r0, %r1, %r2;", 7, M1 - 6, 0xAABBCCDD, 0xABBCCDD6},
+    };
+    CHECK(rows);
+}
+
 Test(exec_int, mul)
 {
     static const exec_row rows[] = {
@@ -146,6 +164,16 @@ Test(exec_int, logic_and_shifts)
         {'r', "lop3.b32 %r3, %r0, %r1, %r2, 0xE8;", 0xC, 0xA, 0x9, 0x8 | 0x8},
         {'r', "lop3.b32 %r3, %r0, %r1, %r2, 0x96;", 0xC, 0xA, 0x9, 0xC ^ 0xA ^ 0x9},
         {'r', "lop3.b32 %r3, %r0, %r1, %r2, 0x01;", 0xC, 0xA, 0x9, ~0xFu & M1},
+        /* %p0 is the lowest bit of a */
+        {'r', "lop3.or.b32 %r3|%p3, %r0, %r1, %r2, 0x96, %p0;", 0xC, 0xA, 0x9, 0xC ^ 0xA ^ 0x9},
+        {'p', "lop3.or.b32 %r4|%p3, %r0, %r1, %r2, 0x80, %p0;", 0xC, 0x4, 0x4, 1},
+        {'p', "lop3.or.b32 %r4|%p3, %r0, %r1, %r2, 0x80, %p0;", 0xC, 0x2, 0x4, 0},
+        {'p', "lop3.or.b32 _|%p3, %r0, %r1, %r2, 0x80, %p0;", 0xD, 0x2, 0x4, 1},
+        {'p', "lop3.or.b32 _|%p3, %r0, %r1, %r2, 0x80, !%p0;", 0xD, 0x2, 0x4, 0},
+        {'p', "lop3.and.b32 _|%p3, %r0, %r1, %r2, 0x80, %p0;", 0xD, 0x4, 0x4, 1},
+        {'p', "lop3.and.b32 _|%p3, %r0, %r1, %r2, 0x80, %p0;", 0xC, 0x4, 0x4, 0},
+        {'p', "lop3.and.b32 _|%p3, %r0, %r1, %r2, 0x80, %p0;", 0xD, 0x2, 0x4, 0},
+        {'p', "lop3.and.b32 _|%p0, %r0, %r1, %r2, 0x80, %p0; mov.pred %p3, %p0;", 0xD, 0x4, 0x4, 1},
     };
     CHECK(rows);
 }

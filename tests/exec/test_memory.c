@@ -40,6 +40,49 @@ Test(exec_memory, widths_and_signs)
     CHECK(rows);
 }
 
+/* 128 bits: the lower half first, in registers and in memory. */
+#define WIDE    "{ .reg .b128 %q<4>; .shared .align 16 .b8 s[64]; "
+#define PACK(q) "mov.b128 " q ", {%rd0, %rd1}; "
+Test(exec_memory, words_of_16_bytes)
+{
+    static const exec_row rows[] = {
+        {'d', WIDE PACK("%q0") "mov.b128 {%rd3, %rd4}, %q0; }", 7, 9, 0, 7},
+        {'d', WIDE PACK("%q0") "mov.b128 %q1, %q0; mov.b128 {%rd4, %rd3}, %q1; }", 7, 9, 0, 9},
+        {'d', WIDE PACK("%q0") "st.shared.b128 [s+16], %q0; ld.shared.b64 %rd3, [s+24]; }", 7, 9, 0,
+         9},
+        {'d',
+         WIDE "st.shared.v2.b64 [s], {%rd0, %rd1}; ld.shared.b128 %q2, [s]; mov.b128 {%rd3, %rd4}, "
+              "%q2; sub.u64 %rd3, %rd3, %rd4; }",
+         7, 9, 0, UINT64_MAX - 1},
+        {'d',
+         LOCAL "{ .reg .b128 %q; " PACK("%q") "mov.u64 %rd4, s; cvta.local.u64 %rd4, %rd4; st.b128 "
+                                              "[%rd4], %q; ld.local.b64 %rd3, [s]; } }",
+         7, 9, 0, 7},
+        {'d', /* what was there, and what is there */
+         WIDE "st.shared.v2.b64 [s], {%rd2, %rd0}; " PACK(
+             "%q0") "atom.shared.exch.b128 %q1, [s], %q0; mov.b128 {%rd4, %rd5}, %q1; "
+                    "ld.shared.v2.b64 {%rd3, %rd2}, [s]; mad.lo.u64 %rd3, %rd3, 10, %rd2; "
+                    "mad.lo.u64 "
+                    "%rd3, %rd3, 10, %rd4; mad.lo.u64 %rd3, %rd3, 10, %rd5; }",
+         3, 4, 5, 3453},
+        {'d', /* equal: exchanged */
+         WIDE "st.shared.v2.b64 [s], {%rd0, %rd1}; " PACK(
+             "%q0") "mov.b128 %q1, {%rd2, %rd2}; atom.shared.cas.b128 %q2, [s], %q0, %q1; "
+                    "mov.b128 {%rd4, %rd5}, %q2; ld.shared.v2.b64 {%rd3, %rd2}, [s]; mad.lo.u64 "
+                    "%rd3, %rd3, 10, %rd2; mad.lo.u64 %rd3, %rd3, 10, %rd4; mad.lo.u64 %rd3, %rd3, "
+                    "10, %rd5; }",
+         3, 4, 5, 5534},
+        {'d', /* the upper halves differ: not exchanged */
+         WIDE "st.shared.v2.b64 [s], {%rd0, %rd2}; " PACK(
+             "%q0") "mov.b128 %q1, {%rd2, %rd2}; atom.shared.cas.b128 %q2, [s], %q0, %q1; "
+                    "mov.b128 {%rd4, %rd5}, %q2; ld.shared.v2.b64 {%rd3, %rd2}, [s]; mad.lo.u64 "
+                    "%rd3, %rd3, 10, %rd2; mad.lo.u64 %rd3, %rd3, 10, %rd4; mad.lo.u64 %rd3, %rd3, "
+                    "10, %rd5; }",
+         3, 4, 5, 3535},
+    };
+    CHECK(rows);
+}
+
 /* Every thread adds {1, 2, 3, 4} to four floats, and looks at what was there: the old values tell
  * the threads apart. Halves next to each other do not touch one another. */
 static const char vectors[] =

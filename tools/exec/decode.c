@@ -194,9 +194,18 @@ pe_opnd pe_const64(pe_dec *d, uint64_t x)
     return PE_CONST | row;
 }
 
+/* The first of the rows of a register. */
+static uint32_t new_rows(pe_func *f, uint32_t bits)
+{
+    uint32_t *n = bits == 1 ? &f->np : bits >= 64 ? &f->n64 : &f->n32;
+    uint32_t first = *n;
+    *n += bits == 128 ? 2 : 1;
+    return first;
+}
+
 pe_opnd pe_temp(pe_dec *d, uint32_t bits)
 {
-    return bits == 1 ? d->f->np++ : bits == 64 ? d->f->n64++ : d->f->n32++;
+    return new_rows(d->f, bits);
 }
 
 uint32_t pe_reg_bits(const pe_dec *d, const pg_ptx_opnd *o)
@@ -218,10 +227,6 @@ static pe_opnd reg_row(pe_dec *d, const pg_ptx_opnd *o, uint32_t bits)
         return PE_NONE;
     }
     uint32_t declared = pe_reg_bits(d, o);
-    if (declared == 128) {
-        pe_unsupported(d, "128-bit registers");
-        return PE_NONE;
-    }
     if (bank_of(declared) != bank_of(bits)) {
         pe_invalid(d, "a register's width does not fit the instruction's type");
         return PE_NONE;
@@ -325,6 +330,10 @@ static pe_opnd sreg_value(pe_dec *d, const pg_ptx_opnd *o, uint32_t bits)
 
 pe_opnd pe_in_opnd(pe_dec *d, const pg_ptx_opnd *o, uint32_t bits)
 {
+    if (bits == 128 && o->kind != PG_PTX_O_REG) {
+        pe_unsupported(d, "an operand of this kind");
+        return PE_NONE;
+    }
     switch (o->kind) {
     case PG_PTX_O_REG: {
         pe_opnd row = reg_row(d, o, bits);
@@ -505,8 +514,7 @@ static uint32_t *assign_rows(ptxexec_module *m, pe_func *f)
 {
     uint32_t *rows = new_table(m, f->ptx->regs.n, 0);
     for (uint32_t k = 0; rows != NULL && k < f->ptx->regs.n; k++) {
-        uint32_t bits = pe_type_bits((pg_ptx_type)f->ptx->regs.at[k].type);
-        rows[k] = bits == 1 ? f->np++ : bits == 64 ? f->n64++ : f->n32++;
+        rows[k] = new_rows(f, pe_type_bits((pg_ptx_type)f->ptx->regs.at[k].type));
     }
     return rows;
 }

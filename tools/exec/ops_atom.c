@@ -123,6 +123,56 @@ static void atom(pe_warp *w, const pe_inst *i, uint32_t mask)
     }
 }
 
+/* ---- 16 bytes ---------------------------------------------------------------------------------
+ */
+
+/* The rows named are the lower halves; d: PE_NONE where nobody wants the old value. */
+static void atom_128(pe_warp *w, const pe_inst *i, uint32_t mask)
+{
+    enum { SIZE = 16 };
+    uint64_t a[PE_LANES];
+    uint64_t old[2][PE_LANES] = {{0}};
+    uint32_t bad = 0;
+    const pe_opnd fresh = i->op == A_CAS ? i->c : i->b;
+    w->cta->n_events++; /* see ld_strong */
+    if (pe_is_poison(w, i, pe_poison64(w, i->a) & mask, PTXEXEC_F_POISON_ADDRESS, "the address")) {
+        return;
+    }
+    memcpy(a, pe_src64(w, i->a), sizeof a);
+    const pe_touch touch = {
+        .at = a, .imm = i->imm, .size = SIZE, .space = i->space, .kind = PE_T_READ | PE_T_WRITE};
+    pe_note(w, i, mask, &touch);
+    if (w->cta->is_failed) {
+        return;
+    }
+    uint32_t q_fresh = pe_poison64(w, fresh) | pe_poison64(w, fresh + 1);
+    uint32_t q_b = pe_poison64(w, i->b) | pe_poison64(w, i->b + 1);
+    pg_foreach_lane(l, mask)
+    {
+        uint8_t *poison = NULL;
+        uint8_t *p = pe_resolve(w, i, l, a[l] + (uint64_t)i->imm, true, &poison);
+        if (p == NULL) {
+            return;
+        }
+        const uint64_t b[2] = {pe_src64(w, i->b)[l], pe_src64(w, i->b + 1)[l]};
+        const uint64_t x[2] = {pe_src64(w, fresh)[l], pe_src64(w, fresh + 1)[l]};
+        bool is_old_bad = memchr(poison, 1, SIZE) != NULL;
+        bool is_taken = i->op == A_EXCH || memcmp(p, b, SIZE) == 0;
+        bool is_bad = ((q_fresh | q_b) >> l & 1u) != 0 || (is_old_bad && i->op == A_CAS);
+        memcpy(&old[0][l], p, 8);
+        memcpy(&old[1][l], p + 8, 8);
+        if (is_taken) {
+            memcpy(p, x, SIZE);
+        }
+        memset(poison, is_bad ? 1 : 0, SIZE);
+        bad |= (is_old_bad ? 1u : 0u) << l;
+    }
+    if (i->d != PE_NONE) {
+        pe_put64(w, i->d, old[0], mask, bad);
+        pe_put64(w, i->d + 1, old[1], mask, bad);
+    }
+}
+
 /* ---- vectors: each element by itself, the address aligned for all of them ----------------------
  */
 
@@ -210,7 +260,7 @@ static bool is_allowed(uint32_t op, pg_ptx_type t)
                            : (op == A_MIN || op == A_MAX) && pe_is_half(t);
     }
     if (bits != 32 && bits != 64) {
-        return bits == 16 && op == A_CAS;
+        return (bits == 16 && op == A_CAS) || (bits == 128 && (op == A_CAS || op == A_EXCH));
     }
     return op != A_NONE && (op != A_INC && op != A_DEC ? true : bits == 32);
 }
@@ -235,8 +285,9 @@ void pe_dec_atom(pe_dec *d)
     uint32_t n = counts[pe_take_one(d, "v2 v4 v8")];
     pg_ptx_type t = pe_take_type(d);
     d->i.type = (uint16_t)t;
-    d->i.size = (uint8_t)(pe_type_bits(t) / 8);
-    d->i.n = 1;
+    bool is_128 = t == PG_PTX_B128;
+    d->i.size = is_128 ? 8 : (uint8_t)(pe_type_bits(t) / 8);
+    d->i.n = is_128 ? 2 : 1;
     if (!is_allowed(d->i.op, t)) {
         pe_unsupported(d, "this operation on this type");
         return;
@@ -254,5 +305,5 @@ void pe_dec_atom(pe_dec *d)
     if (d->i.op == A_CAS) {
         d->i.c = pe_in_type(d, k + 2, t);
     }
-    pe_emit(d, atom);
+    pe_emit(d, is_128 ? atom_128 : atom);
 }

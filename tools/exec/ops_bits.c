@@ -113,8 +113,49 @@ static uint32_t lop3(uint32_t a, uint32_t b, uint32_t c, uint32_t table)
 
 PE_OP3(do_lop3, 32, lop3(x, y, z, (uint32_t)i->imm))
 
+/* And a predicate: whether the result is nonzero, op 1 or, 2 and the predicate whose row is
+ * `target`. */
+static void do_lop3_bool(pe_warp *w, const pe_inst *i, uint32_t mask)
+{
+    const uint32_t *pa = pe_src32(w, i->a);
+    const uint32_t *pb = pe_src32(w, i->b);
+    const uint32_t *pc = pe_src32(w, i->c);
+    uint32_t bad = pe_poison32(w, i->a) | pe_poison32(w, i->b) | pe_poison32(w, i->c);
+    uint32_t t[PE_LANES];
+    uint32_t p = 0;
+    for (uint32_t l = 0; l < PE_LANES; l++) {
+        t[l] = lop3(pa[l], pb[l], pc[l], (uint32_t)i->imm);
+        p |= t[l] != 0 ? 1u << l : 0;
+    }
+    uint32_t q = pe_srcp(w, i->target);
+    uint32_t bad_q = pe_poisonp(w, i->target);
+    /* As with predicates: a known true decides `or`, a known false `and`. */
+    uint32_t decided = i->op == 1 ? (p & ~bad) | (q & ~bad_q) : (~p & ~bad) | (~q & ~bad_q);
+    uint32_t r = i->op == 1 ? p | q : p & q;
+    pe_put32(w, i->d, t, mask, bad);
+    pe_putp(w, i->d2, r, mask, (bad | bad_q) & ~decided);
+}
+
+static void decode_lop3_bool(pe_dec *d, uint32_t op)
+{
+    const pg_ptx_opnd *o = pe_arg(d, 0);
+    if (o->kind != PG_PTX_O_PAIR) {
+        pe_invalid(d, "the results are a register and a predicate");
+        return;
+    }
+    d->i.op = (uint16_t)op;
+    d->i.d = pe_out_opnd(d, &d->pf->pool.at[o->id], 32);
+    d->i.d2 = pe_out_opnd(d, &d->pf->pool.at[o->id + 1], 1);
+    d->i.a = pe_in(d, 1, 32);
+    d->i.b = pe_in(d, 2, 32);
+    d->i.c = pe_in(d, 3, 32);
+    d->i.target = pe_in(d, 5, 1);
+    pe_emit(d, do_lop3_bool);
+}
+
 void pe_dec_lop3(pe_dec *d)
 {
+    uint32_t op = pe_take_one(d, "or and");
     pg_ptx_type t = pe_take_type(d);
     const pg_ptx_opnd *table = pe_arg(d, 4);
     if (t != PG_PTX_B32 || table->kind != PG_PTX_O_INT || table->imm < 0 || table->imm > 255) {
@@ -122,6 +163,10 @@ void pe_dec_lop3(pe_dec *d)
         return;
     }
     d->i.imm = table->imm;
+    if (op != 0) {
+        decode_lop3_bool(d, op);
+        return;
+    }
     pe_end3(d, t, do_lop3);
 }
 

@@ -388,6 +388,51 @@ static void decode_packed(pe_dec *d, cvt_plan *p, uint32_t small, bool is_small_
     pe_emit(d, to == PG_PTX_F16X2 ? fp8_to_f16x2 : NULL);
 }
 
+/* cvt.pack: a and b, clamped to `size` bits, above each other at the bottom of d, c above them. */
+typedef struct pack_plan {
+    uint32_t size;
+    int32_t least, most;
+} pack_plan;
+
+static void pack_ints(pe_warp *w, const pe_inst *i, uint32_t mask)
+{
+    const pack_plan *p = i->ext;
+    const uint32_t *pa = pe_src32(w, i->a);
+    const uint32_t *pb = pe_src32(w, i->b);
+    const uint32_t *pc = pe_src32(w, i->c);
+    uint32_t keep = (1u << p->size) - 1u;
+    uint32_t t[PE_LANES];
+    for (uint32_t l = 0; l < PE_LANES; l++) {
+        int32_t a = (int32_t)pa[l];
+        int32_t b = (int32_t)pb[l];
+        a = a < p->least ? p->least : a > p->most ? p->most : a;
+        b = b < p->least ? p->least : b > p->most ? p->most : b;
+        t[l] = ((uint32_t)a & keep) << p->size | ((uint32_t)b & keep);
+        t[l] |= p->size < 16 ? pc[l] << (2 * p->size) : 0;
+    }
+    pe_put32(w, i->d, t, mask, pe_poison32(w, i->a) | pe_poison32(w, i->b) | pe_poison32(w, i->c));
+}
+
+static void decode_pack(pe_dec *d)
+{
+    static const pack_plan plans[] = {{0, 0, 0},   {16, 0, UINT16_MAX}, {16, INT16_MIN, INT16_MAX},
+                                      {8, 0, 255}, {8, -128, 127},      {4, 0, 15},
+                                      {4, -8, 7},  {2, 0, 3},           {2, -2, 1}};
+    uint32_t which = pe_take_one(d, "u16 s16 u8 s8 u4 s4 u2 s2");
+    bool is_known =
+        which != 0 && pe_take(d, "sat") && pe_take(d, "s32") && (which <= 2 || pe_take(d, "b32"));
+    if (!is_known) {
+        pe_unsupported(d, "this form");
+        return;
+    }
+    d->i.ext = &plans[which];
+    d->i.d = pe_out(d, 0, 32);
+    d->i.a = pe_in(d, 1, 32);
+    d->i.b = pe_in(d, 2, 32);
+    d->i.c = which <= 2 ? pe_const32(d, 0) : pe_in(d, 3, 32);
+    pe_emit(d, pack_ints);
+}
+
 /* ---- decoding
  * ---------------------------------------------------------------------------------------------------
  */
@@ -412,6 +457,10 @@ static bool can_convert(pg_ptx_type t)
 
 void pe_dec_cvt(pe_dec *d)
 {
+    if (pe_take(d, "pack")) {
+        decode_pack(d);
+        return;
+    }
     cvt_plan *p = pe_new(d, sizeof *p, 1);
     if (p == NULL) {
         return;

@@ -349,6 +349,10 @@ static pe_slot *take_slots(pe_dec *d, const pg_ptx_opnd *list, uint32_t *out_n, 
         }
         slots[k].is_reg = 1;
         slots[k].bits = o->kind == PG_PTX_O_REG ? pe_reg_bits(d, o) : 64;
+        if (slots[k].bits == 128) {
+            pe_unsupported(d, "a register of 128 bits");
+            return NULL;
+        }
         slots[k].row =
             is_result ? pe_out_opnd(d, o, slots[k].bits) : pe_in_opnd(d, o, slots[k].bits);
     }

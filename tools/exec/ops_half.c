@@ -130,7 +130,7 @@ static pe_fmt fmt_of(uint32_t type)
     return type == PG_PTX_BF16 || type == PG_PTX_BF16X2 ? PE_FMT_BF16 : PE_FMT_F16;
 }
 
-enum { H_FTZ = 8, H_SAT = 16, H_RELU = 32, H_MAX = 64, H_NAN = 128, H_XORSIGN = 256 };
+enum { H_FTZ = 8, H_SAT = 16, H_RELU = 32, H_MAX = 64, H_NAN = 128, H_XORSIGN = 256, H_OOB = 512 };
 
 static uint32_t flush_half(uint32_t x, const pe_inst *i)
 {
@@ -142,9 +142,18 @@ static double value_of(uint32_t bits, pe_fmt fmt)
     return fmt == PE_FMT_F16 ? (double)pe_f16_value(bits) : (double)pe_f32(bits << 16);
 }
 
+/* .oob: what a tensor copy fills in for elements outside of the tensor (pe_tmap_fill). */
+static bool is_outside(uint32_t x, pe_fmt fmt)
+{
+    return (x & 0xFFFFu) == (fmt == PE_FMT_F16 ? 0x7E00u : 0x7FC0u);
+}
+
 static uint32_t arith_one(const pe_inst *i, uint32_t x, uint32_t y, uint32_t z)
 {
     pe_fmt fmt = fmt_of(i->type);
+    if ((i->op & H_OOB) != 0 && (is_outside(x, fmt) || is_outside(y, fmt) || is_outside(z, fmt))) {
+        return 0;
+    }
     double a = value_of(flush_half(x & 0xFFFFu, i), fmt);
     double b = value_of(flush_half(y & 0xFFFFu, i), fmt);
     double c = value_of(flush_half(z & 0xFFFFu, i), fmt);
@@ -203,6 +212,7 @@ void pe_half_arith(pe_dec *d, pg_ptx_type t, char op)
     d->i.op |= pe_take(d, "ftz") ? H_FTZ : 0;
     d->i.op |= pe_take(d, "sat") ? H_SAT : 0;
     d->i.op |= op == 'f' && pe_take(d, "relu") ? H_RELU : 0;
+    d->i.op |= op == 'f' && pe_take(d, "oob") ? H_OOB : 0;
     d->i.n = (uint8_t)op;
     d->i.type = (uint16_t)t;
     if (op == 'f') {

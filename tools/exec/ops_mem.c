@@ -415,11 +415,16 @@ static bool take_elements(pe_dec *d, uint32_t k, uint32_t bits, bool is_load)
     if (e == NULL) {
         return false;
     }
-    if ((o->kind == PG_PTX_O_VEC ? o->n : 1u) != n) {
+    if ((o->kind == PG_PTX_O_VEC ? o->n : 1u) != n || (bits == 128 && n != 1)) {
         pe_invalid(d, "the vector has another number of elements");
         return false;
     }
-    for (uint32_t j = 0; j < n; j++) {
+    if (bits == 128) { /* two words, together */
+        e->at[0] = (element){is_load ? pe_out_opnd(d, o, 128) : pe_in_opnd(d, o, 128), 64};
+        e->at[1] = (element){e->at[0].row + 1, 64};
+        n = 2;
+    }
+    for (uint32_t j = 0; j < n && bits != 128; j++) {
         const pg_ptx_opnd *x = o->kind == PG_PTX_O_VEC ? &d->pf->pool.at[o->id + j] : o;
         e->at[j].bits = element_bits(d, x, bits);
         e->at[j].row = is_load ? pe_out_opnd(d, x, e->at[j].bits) : pe_in_opnd(d, x, e->at[j].bits);
@@ -465,11 +470,11 @@ static bool take_access(pe_dec *d, uint32_t data)
     take_cache_hints(d);
     pg_ptx_type t = pe_take_type(d);
     uint32_t bits = pe_type_bits(t);
-    if (bits < 8 || bits > 64) {
+    if (bits < 8 || bits > 128) {
         pe_unsupported(d, "this type");
         return false;
     }
-    d->i.size = (uint8_t)(bits / 8);
+    d->i.size = (uint8_t)(bits < 64 ? bits / 8 : 8);
     d->i.op = pe_type_is_signed(t) ? 1 : 0;
     return take_elements(d, data, bits, data == 0);
 }

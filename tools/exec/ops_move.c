@@ -188,6 +188,36 @@ static void mov_pred(pe_warp *w, const pe_inst *i, uint32_t mask)
     pe_putp(w, i->d, pe_srcp(w, i->a), mask, pe_poisonp(w, i->a));
 }
 
+/* d and d2: lower and upper half; so a and b. */
+static void mov_128(pe_warp *w, const pe_inst *i, uint32_t mask)
+{
+    uint64_t low[PE_LANES];
+    uint64_t high[PE_LANES];
+    uint64_t bad = pe_halves64(w, i->b);
+    memcpy(low, pe_src64(w, i->a), sizeof low);
+    memcpy(high, pe_src64(w, i->b), sizeof high);
+    pe_put64_halves(w, i->d, low, mask, pe_halves64(w, i->a));
+    pe_put64_halves(w, i->d2, high, mask, bad);
+}
+
+/* The two rows of a register of 128 bits, or of a vector of two. */
+static bool take_pair(pe_dec *d, uint32_t k, pe_opnd *low, pe_opnd *high)
+{
+    const pg_ptx_opnd *o = pe_arg(d, k);
+    bool is_out = k == 0;
+    if (o->kind != PG_PTX_O_VEC) {
+        *low = is_out ? pe_out(d, k, 128) : pe_in(d, k, 128);
+        *high = *low + 1;
+    } else if (o->n == 2) {
+        const pg_ptx_opnd *x = &d->pf->pool.at[o->id];
+        *low = is_out ? pe_out_opnd(d, &x[0], 64) : pe_in_opnd(d, &x[0], 64);
+        *high = is_out ? pe_out_opnd(d, &x[1], 64) : pe_in_opnd(d, &x[1], 64);
+    } else {
+        pe_unsupported(d, "a vector of this width");
+    }
+    return !d->is_failed;
+}
+
 typedef struct pieces { /* of a packed move: lowest first */
     uint32_t n, bits;
     pe_opnd at[8];
@@ -275,6 +305,12 @@ void pe_dec_mov(pe_dec *d)
 {
     pg_ptx_type t = pe_take_type(d);
     uint32_t bits = pe_type_bits(t);
+    if (bits == 128) {
+        if (take_pair(d, 0, &d->i.d, &d->i.d2) && take_pair(d, 1, &d->i.a, &d->i.b)) {
+            pe_emit(d, mov_128);
+        }
+        return;
+    }
     if (pe_arg(d, 0)->kind == PG_PTX_O_VEC || pe_arg(d, 1)->kind == PG_PTX_O_VEC) {
         decode_packed(d, bits, pe_arg(d, 0)->kind == PG_PTX_O_VEC);
         return;
