@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include "kernels/kernels.h"
+#include "tools/run/report_json.h"
 
 #include "cli.h"
 
@@ -182,11 +183,17 @@ run_exit cli_run(cli *c)
     static run_exit (*const steps[])(runner * x) = {compile, make_inputs, launch, verify};
     static const char *const names[] = {"compile", "inputs", "run", "verify"};
     double seconds[PG_COUNT_OF(steps)] = {0};
+    run_json json;
+    run_json_init(&json);
+    json.is_job = true;
     runner x = {.c = c, .file = strcmp(c->operand, "-") == 0 ? "<stdin>" : c->operand};
     x.is_kernel = cli_is_kernel(c->operand);
     run_exit status = check_usage(c);
     if (status == RUN_OK) {
         status = cli_options(c, &x.options);
+    }
+    if (status == RUN_OK && c->values[CLI_OPT_JSON] != NULL) {
+        c->msgs.json = &json;
     }
     for (size_t i = 0; i < PG_COUNT_OF(steps) && status == RUN_OK; i++) {
         double start = now();
@@ -199,6 +206,11 @@ run_exit cli_run(cli *c)
             (void)fprintf(stderr, "  %-12s %9.3f ms\n", names[i], seconds[i] * 1e3);
         }
     }
+    if (c->msgs.json != NULL) {
+        c->msgs.json = NULL;
+        status = run_json_write(&c->msgs, &json, x.file, status);
+    }
+    run_json_fini(&json);
     ptxgen_result_destroy(x.r);
     ptxgen_ctx_destroy(x.ctx);
     return status;

@@ -2,6 +2,7 @@
 """`ptxgen run`, `kernel` and `compile` end to end on the CPU."""
 import json
 import os
+import pathlib
 import re
 import shutil
 import subprocess
@@ -165,6 +166,61 @@ def a_wrong_kernel_is_4(c):
     assert "6152" in c.run("run", "less.ptir", "--arg=n=130", want=4).numbers()
 
 
+def reports_as_json(c):
+    """One object on standard output and nothing else: seeds, errors beside bounds, faults at lines of both texts."""
+    def report(*args, want):
+        r = c.run("run", *args, "--device=cpu", "--json", want=want)
+        x = json.loads(r.out)
+        assert (x["schema"], x["exit"]) == (1, want) and r.out == c.run("run", *args, "--device=cpu", "--json", want=want).out
+        return x
+
+    x = report("gelu", "--arg=n=1003", "--set=dtype=f16", "--verify", "--races", "--seeds=3", want=0)
+    assert (x["file"], x["device"], x["messages"]) == ("gelu", "cpu", [])
+    assert [(l["entry"], l["seed"], l["status"], l["faults"]) for l in x["launches"]] == [("gelu", k, "ok", []) for k in range(3)]
+    assert "opcodes" not in x["launches"][0]["stats"]
+    # The line that is printed without --json says the same.
+    y, = x["outputs"]
+    text = c.run("run", "gelu", "--arg=n=1003", "--set=dtype=f16", "--verify", "--device=cpu", want=0).out
+    said = re.fullmatch(r"y: 1003 elements right; largest error (\S+) beside a bound of (\S+), at element (\d+)\n", text)
+    assert (y["name"], y["type"], y["elements"], y["wrong"], y["at"]) == ("y", "f16", 1003, 0, int(said[3])), y
+    assert (f"{y['error']:.3g}", f"{y['bound']:.3g}") == (said[1], said[2]) and 0 < y["error"] <= y["bound"]
+    assert abs(abs(y["value"] - y["expected"]) - y["error"]) <= 1e-6 * abs(y["value"])
+    # Not verified: nothing is compared.
+    x = report("add", "--arg=n=77", "--stats", want=0)
+    assert x["outputs"] == [] and x["launches"][0]["stats"]["opcodes"]
+    # A fault, at the line of the file and at that of its PTX.
+    c.write("over.ptir", FILE.replace("store %q, %w, %m", "store %q, %w"))
+    x = report("over.ptir", "--arg=n=130", "--verify", want=4)
+    assert x["outputs"] == [] and x["messages"] == []
+    launch, = x["launches"]
+    at = launch["faults"][0]["at"]
+    assert launch["status"] == "fault" and launch["faults"][0]["kind"] == "out of bounds"
+    assert at["source_line"] == 19 and at["text"].partition("st.global")[1] and at["line"] > 19
+    # A race: the loads do not wait for the products that read their slot.
+    text = (pathlib.Path(__file__).resolve().parents[1] / "filetests/whole/gemm_ws.ptir").read_text()
+    c.write("race.ptir", text.replace("        bar.wait %r, %s, %p [side=full]\n", "", 1))
+    x = report("race.ptir", "--arg=m=128", "--arg=n=256", "--arg=k=512", "--arg=ctas=1", "--races", want=4)
+    fault = x["launches"][0]["faults"][0]
+    assert fault["kind"] == "race" and "wgmma.wait_group" in fault["missing"]
+    sides = [fault["at"], fault["other"]]
+    assert sorted(s["text"].split(".")[0] for s in sides) == ["cp", "wgmma"] and sides[0]["warp"] != sides[1]["warp"]
+    lines = (c.dir / "race.ptir").read_text().splitlines()
+    assert sorted(lines[s["source_line"] - 1].split(" = ")[-1].split()[0] for s in sides) == ["mma.async", "tma.get"]
+    # Wrong numbers: what cancels is more than the bound of a file allows.
+    c.write("wrong.ptir", FILE.replace("%w = fma %v, 2.0, 1.0 :", "%f = exp %v [approx] : tile<128xf32>\n  %w = fadd %f, -148.4131591 :"))
+    c.write("x.npy", harness.npy("<f4", (4,), [5.0, 5.0000005, 4.999, 5.001]))
+    x = report("wrong.ptir", "--in", "x=x.npy", "--verify", want=4)
+    y, = x["outputs"]
+    assert y["wrong"] > 0 and y["error"] > y["bound"] and [m["number"] for m in x["messages"]] == [6153]
+    # What does not get as far as a launch, and usage, which gives no report.
+    x = report("gelu", "--arg=q=1", want=2)
+    assert [m["number"] for m in x["messages"]] == [6123] and x["device"] is None and x["launches"] == []
+    c.write("bad.ptir", FILE.replace("fma", "fmad"))
+    x = report("bad.ptir", "--arg=n=4", want=1)
+    assert [(m["file"], m["number"], m["severity"], m["line"]) for m in x["messages"]][0] == ("bad.ptir", 1008, "error", 17)
+    assert c.run("run", "gelu", "--json", "--seeds=0", want=2).out == ""
+
+
 def manifest_is_json(c):
     c.write("f.ptir", FILE)
     m = json.loads(c.run("compile", "f.ptir", "--emit=manifest", want=0).out)
@@ -233,6 +289,6 @@ if __name__ == "__main__":
         library_kernels_are_right, kernels_on_rows_are_right, transpose_is_right,
         library_kernels_broadcast, arrays_come_and_go, wrong_arrays, promised_divisors_are_checked,
         all_outputs_or_none,
-        a_wrong_kernel_is_4, manifest_is_json, ptx_is_accepted_by_our_checker,
+        a_wrong_kernel_is_4, reports_as_json, manifest_is_json, ptx_is_accepted_by_our_checker,
         arch_overrides_the_module, cubins, no_ptxas_is_3, starts_fast,
     ])

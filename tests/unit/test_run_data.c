@@ -108,7 +108,7 @@ static pg_str make_file(pg_strbuf *b, const char *dict, const void *data, size_t
 
 Test(run_npy, reads_orders_and_bytes)
 {
-    const run_msgs m = {quiet(), false, NULL};
+    const run_msgs m = {.to = quiet()};
     pg_arena arena;
     pg_strbuf b;
     run_array a;
@@ -147,7 +147,7 @@ Test(run_npy, refuses_what_is_broken)
         "{'descr': '<f4', 'fortran_order': False, 'shape': (1,",
         "{'descr': '<f4",
     };
-    const run_msgs m = {quiet(), false, NULL};
+    const run_msgs m = {.to = quiet()};
     pg_arena arena;
     pg_strbuf b;
     run_array a;
@@ -176,7 +176,7 @@ Test(run_npy, refuses_what_is_broken)
 
 Test(run_npy, round_trip_through_a_file)
 {
-    const run_msgs m = {stderr, false, NULL};
+    const run_msgs m = {.to = stderr};
     pg_arena arena;
     pg_arena_init(&arena, pg_alloc_default());
     char path[] = "/tmp/ptxgen_npy_XXXXXX";

@@ -22,7 +22,7 @@ typedef struct fixture {
 
 static void set_up(fixture *f)
 {
-    f->msgs = (run_msgs){fopen("/dev/null", "w"), false, NULL};
+    f->msgs = (run_msgs){.to = fopen("/dev/null", "w")};
     pg_arena_init(&f->arena, pg_alloc_default());
     cr_assert_eq(
         run_manifest_read(&f->msgs, &f->arena, "k", (pg_str){json, sizeof json - 1}, &f->manifest),

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "tools/run/backend.h"
+#include "tools/run/report_json.h"
 
 enum { MAP_SIZE = 128, MAP_ALIGN = 64, MAX_SHOWN_RULES = 8 };
 
@@ -230,6 +231,9 @@ run_exit run_launch_all(const run_msgs *m, pg_arena *a, run_launch *launch)
     run_exit result = s.addresses == NULL ? no_memory(&s) : choose(&s);
     if (result != RUN_OK) {
         return result;
+    }
+    if (launch->json != NULL) {
+        launch->json->device = s.on == &run_backend_cuda ? "cuda" : "cpu";
     }
     uint64_t n = launch->n_seeds == 0 ? 1 : launch->n_seeds;
     bool is_loose = n > 1 && run_has_float_atomics(launch->ptx);

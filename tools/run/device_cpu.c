@@ -65,7 +65,7 @@ static run_exit load(cpu *c)
     for (size_t i = 0; i < n; i++) {
         const ptxexec_diag d = ptxexec_module_diag(c->module, i);
         run_print_exec_diag(c->base.msgs, l, &d);
-        if (l->json != NULL) {
+        if (l->json != NULL && c->base.msgs->json == NULL) { /* else it went there just now */
             run_json_message(l->json, &d);
         }
     }

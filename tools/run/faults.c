@@ -69,6 +69,9 @@ void run_print_faults(const run_msgs *m, const run_launch *l, const ptxexec_repo
                       uint64_t seed)
 {
     size_t n = ptxexec_report_fault_count(r);
+    run_msgs to_terminal = *m; /* a report has faults beside the messages */
+    to_terminal.json = NULL;
+    m = &to_terminal;
     for (size_t i = 0; i < n; i++) {
         const ptxexec_fault f = ptxexec_report_fault(r, i);
         pg_strbuf text;

@@ -216,6 +216,7 @@ run_exit run_job(const run_msgs *m, pg_arena *a, const run_how *how, run_inputs 
         .has_stats = how->has_stats,
         .max_steps = how->max_steps,
         .host_threads = how->host_threads,
+        .json = m->json,
     };
     run_exit status = make_steps(&j);
     if (status == RUN_OK) {

@@ -32,8 +32,8 @@ run_exit run_job(const run_msgs *m, pg_arena *a, const run_how *how, run_inputs 
                  run_cost *cost);
 
 /* Compares every output with the library kernel's reference, or with the interpreter on IR text,
- * and prints a line for each to stdout: the largest error beside the error allowed there. What one
- * launch writes for the next is no output. */
+ * and prints a line for each to stdout: the largest error beside the error allowed there (into the
+ * JSON of the messages, where they have one). What one launch writes for the next is no output. */
 run_exit run_verify_kernel(const run_msgs *m, pg_arena *a, const char *kernel,
                            const ptxgen_setting *settings, size_t n_settings,
                            const run_inputs *inputs);

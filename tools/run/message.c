@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/diag.h"
+#include "tools/run/report_json.h"
 
 enum { LONGEST_EXCERPT = 240 };
 
@@ -104,6 +105,9 @@ void run_print(const run_msgs *m, const run_note *note)
 {
     const char *bold = m->has_color ? "\033[1m" : "";
     const char *plain = m->has_color ? "\033[0m" : "";
+    if (m->json != NULL) {
+        run_json_note(m->json, note);
+    }
     (void)fputs(bold, m->to);
     print_clean(m, note->file == NULL ? "ptxgen" : note->file);
     if (note->line != 0) {

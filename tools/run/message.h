@@ -29,10 +29,13 @@ enum {
     RUN_MSG_END
 };
 
+struct run_json;
+
 typedef struct run_msgs {
     FILE *to;
     bool has_color;
-    const char *command; /* stands in help texts for COMMAND; NULL: none */
+    const char *command;   /* stands in help texts for COMMAND; NULL: none */
+    struct run_json *json; /* each message goes there too (report_json.h); NULL: nowhere */
 } run_msgs;
 
 /* One message from elsewhere: a compiler's diagnostic, a fault. */

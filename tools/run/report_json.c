@@ -2,29 +2,6 @@
 
 #include <string.h>
 
-void run_json_init(run_json *j)
-{
-    pg_strbuf_init(&j->messages, pg_alloc_default());
-    pg_strbuf_init(&j->launches, pg_alloc_default());
-}
-
-void run_json_fini(run_json *j)
-{
-    pg_strbuf_fini(&j->messages);
-    pg_strbuf_fini(&j->launches);
-}
-
-static void put_text(pg_strbuf *out, const char *key, const char *text)
-{
-    pg_putf(out, "\"%s\": ", key);
-    pg_put_json(out, pg_str_of(text));
-}
-
-static void put_number(pg_strbuf *out, const char *key, uint64_t x)
-{
-    pg_putf(out, "\"%s\": %llu", key, (unsigned long long)x);
-}
-
 static void put_three(pg_strbuf *out, const char *key, const uint32_t x[3])
 {
     pg_putf(out, "\"%s\": [%u, %u, %u]", key, (unsigned)x[0], (unsigned)x[1], (unsigned)x[2]);
@@ -34,13 +11,14 @@ static void put_diag(pg_strbuf *out, const ptxexec_diag *d)
 {
     static const char *const names[] = {"note", "warning", "error"};
     pg_put(out, "{");
-    put_number(out, "number", d->number);
+    run_json_number(out, "number", d->number);
     pg_put(out, ", ");
-    put_text(out, "severity", names[d->severity <= PTXEXEC_ERROR ? d->severity : PTXEXEC_ERROR]);
+    run_json_text(out, "severity",
+                  names[d->severity <= PTXEXEC_ERROR ? d->severity : PTXEXEC_ERROR]);
     pg_putf(out, ", \"line\": %u, \"column\": %u, ", (unsigned)d->line, (unsigned)d->column);
-    put_text(out, "message", d->message);
+    run_json_text(out, "message", d->message);
     pg_put(out, ", ");
-    put_text(out, "help", d->help);
+    run_json_text(out, "help", d->help);
     pg_put(out, "}");
 }
 
@@ -77,6 +55,10 @@ static void put_access(pg_strbuf *out, const run_launch *l, const char *key,
     pg_putf(out, "\"%s\": {\"line\": %u, \"column\": %u, \"text\": ", key, (unsigned)a->line,
             (unsigned)a->column);
     pg_put_json(out, a->line == 0 ? PG_STR("") : line_of(l->ptx, a->line));
+    if (l->ir != NULL) {
+        pg_putf(out, ", \"source_line\": %u",
+                (unsigned)ptxgen_result_source_line(l->compiled, a->line));
+    }
     pg_put(out, ", ");
     put_three(out, "cta", a->cta);
     pg_put(out, ", ");
@@ -88,12 +70,12 @@ static void put_access(pg_strbuf *out, const run_launch *l, const char *key,
 static void put_fault(pg_strbuf *out, const run_launch *l, const ptxexec_fault *f)
 {
     pg_put(out, "{");
-    put_text(out, "kind", ptxexec_fault_kind_text(f->kind));
+    run_json_text(out, "kind", ptxexec_fault_kind_text(f->kind));
     pg_put(out, ", ");
-    put_text(out, "message", f->message);
+    run_json_text(out, "message", f->message);
     if (f->missing[0] != '\0') {
         pg_put(out, ", ");
-        put_text(out, "missing", f->missing);
+        run_json_text(out, "missing", f->missing);
     }
     if (f->address != 0) {
         pg_putf(out, ", \"address\": \"0x%llx\", \"size\": %u", (unsigned long long)f->address,
@@ -114,11 +96,11 @@ static void put_opcodes(pg_strbuf *out, const ptxexec_report *r)
     for (size_t i = 0; i < ptxexec_report_opcode_count(r); i++) {
         const ptxexec_opcode_count c = ptxexec_report_opcode(r, i);
         pg_put(out, i == 0 ? "\n     {" : ",\n     {");
-        put_text(out, "opcode", c.opcode);
+        run_json_text(out, "opcode", c.opcode);
         pg_put(out, ", ");
-        put_number(out, "warp_instructions", c.n_steps);
+        run_json_number(out, "warp_instructions", c.n_steps);
         pg_put(out, ", ");
-        put_number(out, "lane_instructions", c.n_lane_instructions);
+        run_json_number(out, "lane_instructions", c.n_lane_instructions);
         pg_put(out, "}");
     }
     pg_put(out, "],\n    \"lines\": [");
@@ -126,7 +108,7 @@ static void put_opcodes(pg_strbuf *out, const ptxexec_report *r)
         const ptxexec_line_stats x = ptxexec_report_line(r, i);
         pg_putf(out, "%s\n     {\"line\": %u, \"column\": %u, ", i == 0 ? "" : ",",
                 (unsigned)x.line, (unsigned)x.column);
-        put_text(out, "opcode", x.opcode);
+        run_json_text(out, "opcode", x.opcode);
         pg_putf(out,
                 ", \"shared\": {\"accesses\": %llu, \"wavefronts\": %llu, \"conflicts\": %llu}, "
                 "\"global\": {\"accesses\": %llu, \"sectors\": %llu}}",
@@ -141,13 +123,13 @@ static void put_stats(pg_strbuf *out, const run_launch *l, const ptxexec_report 
 {
     const ptxexec_stats s = ptxexec_report_stats(r);
     pg_put(out, "\"stats\": {");
-    put_number(out, "ctas", s.n_ctas);
+    run_json_number(out, "ctas", s.n_ctas);
     pg_put(out, ", ");
-    put_number(out, "warps", s.n_warps);
+    run_json_number(out, "warps", s.n_warps);
     pg_put(out, ", ");
-    put_number(out, "warp_instructions", s.n_steps);
+    run_json_number(out, "warp_instructions", s.n_steps);
     pg_put(out, ", ");
-    put_number(out, "lane_instructions", s.n_lane_instructions);
+    run_json_number(out, "lane_instructions", s.n_lane_instructions);
     if (l->has_stats) {
         pg_putf(out,
                 ",\n    \"shared\": {\"accesses\": %llu, \"wavefronts\": %llu, \"conflicts\": "
@@ -170,11 +152,11 @@ void run_json_launch(run_json *j, const run_launch *l, const char *entry, uint64
 {
     pg_strbuf *out = &j->launches;
     pg_put(out, out->len == 0 ? "\n  {" : ",\n  {");
-    put_text(out, "entry", entry);
+    run_json_text(out, "entry", entry);
     pg_put(out, ", ");
-    put_number(out, "seed", seed);
+    run_json_number(out, "seed", seed);
     pg_put(out, ", ");
-    put_text(out, "status", word_of(ptxexec_report_status(r)));
+    run_json_text(out, "status", word_of(ptxexec_report_status(r)));
     pg_put(out, ",\n   \"messages\": [");
     for (size_t i = 0; i < ptxexec_report_diag_count(r); i++) {
         const ptxexec_diag d = ptxexec_report_diag(r, i);
@@ -188,26 +170,8 @@ void run_json_launch(run_json *j, const run_launch *l, const char *entry, uint64
         put_fault(out, l, &f);
     }
     pg_put(out, "],\n   ");
-    put_text(out, "output", ptxexec_report_output(r));
+    run_json_text(out, "output", ptxexec_report_output(r));
     pg_put(out, ",\n   ");
     put_stats(out, l, r);
     pg_put(out, "}");
-}
-
-run_exit run_json_write(const run_msgs *m, const run_json *j, const char *file, run_exit exit)
-{
-    pg_strbuf text;
-    pg_strbuf_init(&text, pg_alloc_default());
-    pg_put(&text, "{\"schema\": 1, ");
-    put_text(&text, "file", file);
-    pg_putf(&text, ", \"exit\": %d,\n \"messages\": [", (int)exit);
-    pg_put_str(&text, pg_strbuf_str(&j->messages));
-    pg_put(&text, "],\n \"launches\": [");
-    pg_put_str(&text, pg_strbuf_str(&j->launches));
-    pg_put(&text, "]}\n");
-    bool is_oom = text.is_oom || j->messages.is_oom || j->launches.is_oom;
-    run_exit status = is_oom ? run_fail(m, RUN_TOOL, RUN_MSG_NO_MEMORY, file)
-                             : run_write_file(m, "-", pg_strbuf_str(&text), PG_STR(""));
-    pg_strbuf_fini(&text);
-    return exit != RUN_OK ? exit : status;
 }

@@ -3,6 +3,7 @@
 
 #include "kernels/kernels.h"
 #include "tools/run/job.h"
+#include "tools/run/report_json.h"
 
 /* For IR files: no bound is known, so the size of the result and of its neighbours stands for it.
  */
@@ -72,6 +73,20 @@ static run_exit compare(const run_msgs *m, const char *file, const run_value *v,
             worst_allowed = allowed;
         }
     }
+    if (m->json != NULL) {
+        const run_verdict found = {
+            .name = v->spec->name,
+            .type = info->ir_name,
+            .n = n,
+            .n_wrong = n_wrong,
+            .at = worst,
+            .value = n == 0 ? 0 : run_elem_get(v->spec->type, v->result + worst * info->size),
+            .expected = n == 0 ? 0 : e->ref[worst],
+            .error = worst_error,
+            .bound = worst_allowed,
+        };
+        run_json_output(m->json, &found);
+    }
     if (n_wrong != 0) {
         char got[32];
         char want[32];
@@ -82,6 +97,9 @@ static run_exit compare(const run_msgs *m, const char *file, const run_value *v,
         return run_fail(m, RUN_CHECK, RUN_MSG_WRONG_NUMBER, file, (unsigned long long)n_wrong,
                         (unsigned long long)n, v->spec->name, (unsigned long long)worst, got, want,
                         allowed);
+    }
+    if (m->json != NULL) {
+        return RUN_OK;
     }
     (void)printf("%s: %llu elements right; largest error %.3g beside a bound of %.3g, at element "
                  "%llu\n",
