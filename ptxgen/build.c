@@ -136,11 +136,10 @@ static void no_attr(ptxgen_builder *b, const char *name)
 static void set_attr(ptxgen_builder *b, pg_attrs *attrs, const char *name, int64_t value)
 {
     pg_attr_id id = pg_attr_find(pg_str_of(name));
-    if (id == PG_A_NONE) {
-        no_attr(b, name);
-    } else if (pg_attr_infos[id].kind == PG_AK_INT) {
+    pg_attr_kind kind = pg_attr_infos[id].kind;
+    if (id != PG_A_NONE && kind == PG_AK_INT) {
         pg_attr_set_int(b->k, attrs, id, value);
-    } else if (pg_attr_infos[id].kind == PG_AK_FLAG) {
+    } else if (id != PG_A_NONE && kind == PG_AK_FLAG) {
         if (value != 0) {
             pg_attr_set_flag(b->k, attrs, id);
         }

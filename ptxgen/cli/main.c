@@ -31,7 +31,7 @@ static run_exit dispatch(cli *c)
 
 int main(int argc, char **argv)
 {
-    cli c = {.msgs = {stderr, wants_color(), NULL}};
+    cli c = {.msgs = {.to = stderr, .has_color = wants_color()}};
     if (argc < 2) {
         cli_usage(stderr);
         return RUN_USAGE;
