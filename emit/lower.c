@@ -243,12 +243,9 @@ static void lower_directives(pg_lw *c)
     if (min != 0 || c->plan.entry_regs != 0) {
         add_directive(c, ".minnctapersm", min != 0 ? min : 1, "");
     }
-    const pg_aval *cluster = pg_attr_get(&c->k->attrs, PG_A_CLUSTER);
-    if (cluster != NULL && cluster->n > 0) {
-        uint32_t n[3] = {1, 1, 1};
-        for (uint32_t d = 0; d < 3 && d < cluster->n; d++) {
-            n[d] = (uint32_t)cluster->items[d].num;
-        }
+    uint32_t n[3];
+    pg_kernel_cluster(c->k, n);
+    if (n[0] * n[1] * n[2] > 1) { /* else any target's kernel is one */
         pg_strbuf t;
         pg_strbuf_init(&t, c->m->ctx->alloc);
         pg_putf(&t, ", %u, %u", n[1], n[2]);

@@ -262,14 +262,9 @@ static void put_grid(writer *w)
 
 static void put_cluster(writer *w)
 {
-    const pg_aval *c = pg_attr_get(&w->k->attrs, PG_A_CLUSTER);
-    pg_put(w->out, ", \"cluster\": [");
-    for (uint32_t d = 0; d < 3; d++) {
-        int64_t n = c != NULL && d < c->n ? c->items[d].num : 1;
-        pg_put(w->out, d != 0 ? ", " : "");
-        pg_put_i64(w->out, n);
-    }
-    pg_put_char(w->out, ']');
+    uint32_t n[3];
+    pg_kernel_cluster(w->k, n);
+    pg_putf(w->out, ", \"cluster\": [%u, %u, %u]", (unsigned)n[0], (unsigned)n[1], (unsigned)n[2]);
 }
 
 pg_status pg_lw_manifest(pg_strbuf *out, const pg_kernel *k, const pg_launch_plan *plan,

@@ -126,8 +126,26 @@ pg_status pg_interp_launch(pg_kernel *k, const pg_interp_arg *args, uint32_t n_a
     return end(&m, status, run);
 }
 
+/* Clusters are placed whole. */
+static pg_run check_cluster(pg_machine *m)
+{
+    uint32_t cluster[3];
+    pg_kernel_cluster(m->k, cluster);
+    for (uint32_t d = 0; d < 3; d++) {
+        if (m->grid[d] % cluster[d] != 0) {
+            (void)pg_diag_add(m->diags, PG_D_RUN_CLUSTER, m->k->loc, (unsigned)m->grid[d],
+                              (unsigned)cluster[d]);
+            return PG_RUN_FAULT;
+        }
+    }
+    return PG_RUN_NEXT;
+}
+
 static pg_run all_programs(pg_machine *m)
 {
+    if (check_cluster(m) != PG_RUN_NEXT) {
+        return PG_RUN_FAULT;
+    }
     uint64_t n = (uint64_t)m->grid[0] * m->grid[1];
     if (n != 0 && m->grid[2] > UINT64_MAX / n) {
         return pg_rt_oom(m);

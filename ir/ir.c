@@ -235,6 +235,14 @@ pg_inst *pg_inst_find_parent(const pg_inst *i, pg_op op)
     return at;
 }
 
+void pg_kernel_cluster(const pg_kernel *k, uint32_t out[3])
+{
+    const pg_aval *c = pg_attr_get(&k->attrs, PG_A_CLUSTER);
+    for (uint32_t d = 0; d < 3; d++) {
+        out[d] = c != NULL && d < c->n ? (uint32_t)c->items[d].num : 1;
+    }
+}
+
 uint32_t pg_inst_warps(const pg_inst *i)
 {
     const pg_inst *part = i->op == PG_OP_PARTITION ? i : pg_inst_find_parent(i, PG_OP_PARTITION);

@@ -202,6 +202,8 @@ bool pg_attr_has(const pg_attrs *a, pg_attr_id id);
 pg_inst *pg_inst_walk(const pg_inst *i, const pg_region *root);
 /* Inner-most enclosing instruction of an operation (`for`, `partition`, ...), or NULL. */
 pg_inst *pg_inst_find_parent(const pg_inst *i, pg_op op);
+/* CTAs of a cluster along x, y and z; 1, 1, 1 where the kernel has none. */
+void pg_kernel_cluster(const pg_kernel *k, uint32_t out[3]);
 /* Number of warps that run this instruction: the enclosing partition's, else the kernel's. */
 uint32_t pg_inst_warps(const pg_inst *i);
 /* Accumulator tile type behind a token: of the mma.begin that starts its chain. */

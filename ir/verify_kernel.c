@@ -4,7 +4,14 @@
 #include "ir/target.h"
 #include "ir/verify.h"
 
-enum { WARP = 32, GROUP = 4, MAX_WARPS = 32, POOL = 65536, MAX_COUNTED = 1 << 16 };
+enum {
+    WARP = 32,
+    GROUP = 4,
+    MAX_WARPS = 32,
+    POOL = 65536,
+    MAX_COUNTED = 1 << 16,
+    MAX_CLUSTER = 16
+};
 
 #define BIT(id) (UINT64_C(1) << PG_A_##id)
 
@@ -109,6 +116,27 @@ static bool is_warp_count(int64_t n)
     return n == 1 || n == 2 || (n > 0 && n <= MAX_WARPS && n % GROUP == 0);
 }
 
+static void verify_cluster(pg_verifier *v)
+{
+    const pg_kernel *k = v->k;
+    const pg_aval *cluster = pg_attr_get(&k->attrs, PG_A_CLUSTER);
+    int64_t size = 1;
+    if (cluster == NULL) {
+        return;
+    }
+    bool is_good = cluster->kind == PG_AV_LIST && cluster->n >= 1 && cluster->n <= 3;
+    for (uint32_t i = 0; is_good && i < cluster->n; i++) {
+        is_good = cluster->items[i].num >= 1 && cluster->items[i].num <= MAX_CLUSTER;
+        size *= is_good ? cluster->items[i].num : 1;
+    }
+    if (!is_good || size > MAX_CLUSTER) {
+        pg_verify_error(v, PG_D_CLUSTER, k->loc);
+    } else if (size > 1 && v->m->sm < 90) {
+        pg_verify_error(v, PG_D_NEEDS_SM, k->loc, "a cluster of more than one CTA", 90,
+                        pg_sym_text(&v->m->ctx->syms, v->m->target).ptr);
+    }
+}
+
 void pg_verify_kernel_attrs(pg_verifier *v)
 {
     const pg_kernel *k = v->k;
@@ -118,20 +146,7 @@ void pg_verify_kernel_attrs(pg_verifier *v)
     if (!is_warp_count(warps)) {
         pg_verify_error(v, PG_D_WARP_COUNT, k->loc, (long long)warps);
     }
-    const pg_aval *cluster = pg_attr_get(&k->attrs, PG_A_CLUSTER);
-    if (cluster != NULL) {
-        int64_t size = 1;
-        bool is_good = cluster->kind == PG_AV_LIST && cluster->n >= 1 && cluster->n <= 3;
-        for (uint32_t i = 0; is_good && i < cluster->n; i++) {
-            is_good = cluster->items[i].num >= 1 && cluster->items[i].num <= 16;
-            size *= is_good ? cluster->items[i].num : 1;
-        }
-        if (!is_good || size > 16) {
-            pg_verify_error(v, PG_D_CLUSTER, k->loc);
-        } else if (size > 1) {
-            pg_verify_error(v, PG_D_NOT_YET, k->loc, 7, "cluster");
-        }
-    }
+    verify_cluster(v);
 }
 
 /* ---- partitions ---------------------------------------------------------------------------- */

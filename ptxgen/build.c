@@ -155,6 +155,19 @@ void ptxgen_kernel_attr(ptxgen_builder *b, const char *name, int64_t value)
     }
 }
 
+void ptxgen_kernel_cluster(ptxgen_builder *b, uint32_t x, uint32_t y, uint32_t z)
+{
+    const uint32_t extents[3] = {x, y, z};
+    pg_aval *items = pg_build_is_live(b) ? PG_NEWS(&b->m->ir->arena, pg_aval, 3) : NULL;
+    for (uint32_t d = 0; items != NULL && d < 3; d++) {
+        items[d] = (pg_aval){.kind = PG_AV_INT, .num = extents[d]};
+    }
+    if (items != NULL) {
+        pg_attr_set(b->k, &b->k->attrs, PG_A_CLUSTER,
+                    (pg_aval){.kind = PG_AV_LIST, .n = 3, .items = items});
+    }
+}
+
 void ptxgen_op_attr(ptxgen_builder *b, const char *name, int64_t value)
 {
     if (pg_build_is_live(b) && b->last != NULL) {

@@ -113,6 +113,9 @@ PTXGEN_API PTXGEN_CHECKED ptxgen_status ptxgen_kernel_begin(ptxgen_module *m, co
 PTXGEN_API PTXGEN_CHECKED ptxgen_status ptxgen_kernel_end(ptxgen_builder *b);
 /* Kernel attributes: "warps", "min_ctas". */
 PTXGEN_API void ptxgen_kernel_attr(ptxgen_builder *b, const char *name, int64_t value);
+/* CTAs of a cluster along x, y and z, at most 16 in all; more than one needs sm_90, and a grid of
+ * multiples of them. */
+PTXGEN_API void ptxgen_kernel_cluster(ptxgen_builder *b, uint32_t x, uint32_t y, uint32_t z);
 /* Parameters, in order, before any operation. */
 PTXGEN_API ptxgen_value ptxgen_param(ptxgen_builder *b, const char *name, ptxgen_type type);
 /* Roles and facts of a parameter: flags "in" "out" "inout" "noalias" (value 1) and numbers "align"

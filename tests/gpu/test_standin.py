@@ -285,6 +285,26 @@ def clusters_are_an_attribute(c):
         assert run.status == 3 and run.numbers() == ["6145"], (n, name, run.err)
 
 
+def clusters_of_a_kernel(c):
+    """`cluster` of a kernel reaches the launch, and a grid that does not go with it never does."""
+    text = SAXPY.replace("sm_80", "sm_90").replace("[warps=4]", "[warps=4, cluster=(SIZE)]")
+    even = text.replace("%g = icdiv %n, 128 : i32", "%h = icdiv %n, 256 : i32\n    %g = imul %h, 2 : i32")
+    args = ["c.ptir", "--arg=a=2.5", "--verify"]
+    for size, programs, shape in ((2, even, "2 1 1"), ("2, 1, 1", even, "2 1 1"), (1, text, None), ("1, 1, 1", text, None)):
+        c.write("c.ptir", programs.replace("SIZE", str(size)))
+        for n in (1, 256, 1000):
+            run = Driver(c).run(*args, f"--arg=n={n}", "--device=cuda", want=0)
+            at = next(i for i, line in enumerate(run.log) if line.startswith("cuLaunchKernelEx"))
+            assert (run.log[at + 1] == f"  cluster {shape}") == (shape is not None), run.log
+            Driver(c).run(*args, f"--arg=n={n}", "--device=cpu", "--races", "--seeds=4", want=0)
+    c.write("c.ptir", text.replace("SIZE", "2"))
+    for device in ("cuda", "cpu"):
+        run = Driver(c).run(*args, "--arg=n=1000", f"--device={device}", want=0)
+        run = Driver(c).run(*args, "--arg=n=100", f"--device={device}", want=1)
+        assert run.numbers() == ["6138"] and "grid.x is 1, no multiple of the cluster's 2\n" in run.err, run.err
+        assert not calls(run.log, "cuLaunchKernelEx"), run.log
+
+
 def promised_alignment_is_checked(c):
     """Before anything is launched, on both; and arrays of our own lie where the kernel was promised."""
     d = Driver(c)
@@ -362,6 +382,6 @@ if __name__ == "__main__":
         writes_beside_an_array_are_4, unwritten_elements_are_not_right, what_the_drivers_compiler_refuses,
         a_driver_older_than_the_ptx, the_device_must_fit, shared_memory_is_asked_for, tensor_maps_reach_the_driver,
         a_product_by_tensor_maps_is_right_on_both,
-        broken_rules_of_tensor_maps_are_named, clusters_are_an_attribute, promised_alignment_is_checked, no_driver, no_device,
+        broken_rules_of_tensor_maps_are_named, clusters_are_an_attribute, clusters_of_a_kernel, promised_alignment_is_checked, no_driver, no_device,
         a_driver_that_fails_is_no_absent_driver, who_runs_where, older_drivers,
     ])

@@ -113,6 +113,25 @@ Test(build_loops, while_out_of_order)
     }
 }
 
+Test(build_loops, clusters)
+{
+    static const char *const wanted[] = {"[warps=1, cluster=(2, 1, 1)]",
+                                         "[warps=1, cluster=(1, 4, 2)]"};
+    for (uint32_t i = 0; i < 2; i++) {
+        fixture f;
+        ptxgen_result *r = NULL;
+        begin(&f);
+        ptxgen_kernel_cluster(f.b, 3, 3, 3); /* the last one counts */
+        ptxgen_kernel_cluster(f.b, i == 0 ? 2 : 1, i == 0 ? 1 : 4, i == 0 ? 1 : 2);
+        cr_assert_eq(ptxgen_kernel_end(f.b), PTXGEN_OK);
+        cr_assert_eq(ptxgen_module_print(f.m, &r), PTXGEN_OK);
+        cr_assert_not_null(strstr(ptxgen_result_ir(r).ptr, wanted[i]), "%s",
+                           ptxgen_result_ir(r).ptr);
+        ptxgen_result_destroy(r);
+        end(&f);
+    }
+}
+
 /* Calls have no lines: the message says after which operation, and what of the call is wrong. */
 Test(build_loops, errors_name_their_place)
 {

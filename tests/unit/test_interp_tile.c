@@ -297,3 +297,16 @@ Test(interp_tile, arguments_are_checked)
     cr_assert(world_has(&w, PG_D_RUN_GRID));
     world_fini(&w);
 }
+
+Test(interp_tile, clusters_are_whole)
+{
+    world w;
+    world_init(&w, "ptir 1\nmodule sm_90\nkernel @k(%n: i32) [warps=1, cluster=(1, 3)] {\n"
+                   "  launch {\n    grid 5, %n\n  }\n  return\n}\n");
+    world_scalar(&w, 6);
+    cr_assert_eq(world_run(&w, 0), PG_OK);
+    w.args[0].bits = 7;
+    cr_assert_neq(world_run(&w, 0), PG_OK);
+    cr_assert(world_has(&w, PG_D_RUN_CLUSTER));
+    world_fini(&w);
+}

@@ -36,6 +36,10 @@ static run_exit eval_launch(const job *j, const run_manifest *manifest, run_step
         }
         step->block[i] = manifest->block[i];
         step->cluster[i] = manifest->cluster[i];
+        if (step->grid[i] % step->cluster[i] != 0) {
+            return run_fail(j->msgs, RUN_INPUT, RUN_MSG_GRID_CLUSTER, j->how->file, names[i],
+                            (unsigned)step->grid[i], (unsigned)step->cluster[i]);
+        }
     }
     return eval_size(j, "smem", manifest->smem, 0, &step->smem);
 }
