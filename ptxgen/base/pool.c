@@ -7,6 +7,19 @@
 
 #include <string.h>
 
+#include "base/arena.h"
+
+/* With AddressSanitizer, touching a block that is kept, or what lies behind the size that was asked
+ * for, is found as with an allocator that keeps nothing. */
+#if PG_ARENA_HUNTS
+#include <sanitizer/asan_interface.h>
+#define FORBID(at, size) __asan_poison_memory_region(at, size)
+#define ALLOW(at, size)  __asan_unpoison_memory_region(at, size)
+#else
+#define FORBID(at, size) ((void)(at), (void)(size))
+#define ALLOW(at, size)  ((void)(at), (void)(size))
+#endif
+
 struct pg_pool_block {
     pg_pool_block *next;
 };
@@ -30,6 +43,7 @@ void pg_pool_fini(pg_pool *p)
         while (p->kept[c] != NULL) {
             pg_pool_block *b = p->kept[c];
             p->kept[c] = b->next;
+            ALLOW(b, size_of_class(c));
             (void)p->from.resize(p->from.user, b, size_of_class(c), 0);
         }
     }
@@ -69,7 +83,18 @@ static bool keep(pg_pool *p, void *block, uint32_t c)
     b->next = p->kept[c];
     p->kept[c] = b;
     p->n_kept += size_of_class(c);
+    FORBID(b + 1, size_of_class(c) - sizeof *b);
     return true;
+}
+
+/* The first `size` bytes of a block that is given out may be touched. */
+static void *give(void *block, uint32_t c, size_t size)
+{
+    if (block != NULL && c < PG_POOL_CLASSES) {
+        ALLOW(block, size_of_class(c));
+        FORBID((char *)block + size, size_of_class(c) - size);
+    }
+    return block;
 }
 
 static void *resize_pooled(void *user, void *block, size_t old_size, size_t new_size)
@@ -77,12 +102,15 @@ static void *resize_pooled(void *user, void *block, size_t old_size, size_t new_
     pg_pool *p = user;
     const uint32_t from = block == NULL ? PG_POOL_CLASSES : class_of(p, old_size);
     const uint32_t to = new_size == 0 ? PG_POOL_CLASSES : class_of(p, new_size);
+    if (from < PG_POOL_CLASSES) {
+        ALLOW(block, size_of_class(from));
+    }
     if (from == to && from < PG_POOL_CLASSES) {
-        return block;
+        return give(block, to, new_size);
     }
     const size_t old_real = from < PG_POOL_CLASSES ? size_of_class(from) : old_size;
     const size_t new_real = to < PG_POOL_CLASSES ? size_of_class(to) : new_size;
-    void *kept = take(p, to);
+    void *kept = give(take(p, to), to, new_size);
     if (kept != NULL && block != NULL) {
         memcpy(kept, block, old_size < new_size ? old_size : new_size);
     }
@@ -92,7 +120,14 @@ static void *resize_pooled(void *user, void *block, size_t old_size, size_t new_
         }
         return kept;
     }
-    return kept != NULL ? kept : p->from.resize(p->from.user, block, old_real, new_real);
+    if (kept != NULL) {
+        return kept;
+    }
+    void *fresh = p->from.resize(p->from.user, block, old_real, new_real);
+    if (fresh == NULL) { /* the old block stays as it was */
+        (void)give(block, from, old_size);
+    }
+    return give(fresh, to, new_size);
 }
 
 pg_alloc pg_pool_alloc(pg_pool *p)
