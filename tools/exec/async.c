@@ -24,7 +24,7 @@ static void *resize(pg_alloc alloc, void *block, size_t old_size, size_t new_siz
 
 pe_copy *pe_copy_new(pe_warp *w)
 {
-    pg_alloc alloc = w->cta->launch->alloc;
+    pg_alloc alloc = w->cta->worker->alloc;
     if (w->n_copies == w->copies_cap) {
         uint32_t cap = w->copies_cap == 0 ? 16 : w->copies_cap * 2;
         pe_copy **at = resize(alloc, (void *)w->copies, w->copies_cap * sizeof(pe_copy *),
@@ -49,7 +49,7 @@ pe_copy *pe_copy_new(pe_warp *w)
 
 void pe_copy_fini(pe_warp *w)
 {
-    pg_alloc alloc = w->cta->launch->alloc;
+    pg_alloc alloc = w->cta->worker->alloc;
     for (uint32_t k = 0; k < w->n_copies_made; k++) {
         resize(alloc, w->copies[k], sizeof(pe_copy), 0);
     }
@@ -222,7 +222,7 @@ void pe_task_at(pe_cta *cta, const pe_task *task, uint64_t due)
     if (cta->n_tasks == cta->tasks_cap) {
         uint32_t cap = cta->tasks_cap == 0 ? 64 : cta->tasks_cap * 2;
         pe_task *grown =
-            resize(cta->launch->alloc, cta->tasks, cta->tasks_cap * sizeof t, cap * sizeof t);
+            resize(cta->worker->alloc, cta->tasks, cta->tasks_cap * sizeof t, cap * sizeof t);
         if (grown == NULL) {
             cta->worker->is_oom = true;
             return;
@@ -259,7 +259,7 @@ void pe_tasks_drop(pe_cta *cta, const void *data)
 
 void pe_tasks_fini(pe_cta *cta)
 {
-    resize(cta->launch->alloc, cta->tasks, cta->tasks_cap * sizeof *cta->tasks, 0);
+    resize(cta->worker->alloc, cta->tasks, cta->tasks_cap * sizeof *cta->tasks, 0);
 }
 
 bool pe_async_force(pe_cta *cta)

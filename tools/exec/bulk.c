@@ -187,7 +187,7 @@ static void write_chunk(pe_bulk *b, pe_bulk_chunk *c)
 
 static void free_copy(pe_cta *cta, pe_bulk *b)
 {
-    pg_alloc alloc = cta->launch->alloc;
+    pg_alloc alloc = cta->worker->alloc;
     resize(alloc, b->data, (size_t)b->n_bytes * 2, 0);
     resize(alloc, b, sizeof *b, 0);
 }
@@ -242,7 +242,7 @@ void pe_bulk_fini(pe_cta *cta)
     for (uint32_t k = 0; k < cta->n_bulks; k++) {
         free_copy(cta, cta->bulks[k]);
     }
-    resize(cta->launch->alloc, (void *)cta->bulks, cta->bulks_cap * sizeof(pe_bulk *), 0);
+    resize(cta->worker->alloc, (void *)cta->bulks, cta->bulks_cap * sizeof(pe_bulk *), 0);
 }
 
 /* ---- issue ------------------------------------------------------------------------------------
@@ -334,7 +334,7 @@ static void begin(pe_bulk *b, uint64_t draw)
 static pe_bulk *enlist(const pe_bulk *copy)
 {
     pe_cta *cta = copy->w->cta;
-    pg_alloc alloc = cta->launch->alloc;
+    pg_alloc alloc = cta->worker->alloc;
     if (cta->n_bulks == cta->bulks_cap) {
         uint32_t cap = cta->bulks_cap == 0 ? 16 : cta->bulks_cap * 2;
         pe_bulk **grown = resize(alloc, (void *)cta->bulks, cta->bulks_cap * sizeof(pe_bulk *),

@@ -632,7 +632,7 @@ static bool init(pe_cluster *cluster)
 
 pe_races *pe_races_new(pe_cluster *cluster)
 {
-    pg_alloc alloc = cluster->launch->alloc;
+    pg_alloc alloc = cluster->worker->alloc;
     pe_races *r = alloc.resize(alloc.user, NULL, 0, sizeof *r);
     if (r == NULL) {
         return NULL;
@@ -654,7 +654,7 @@ void pe_races_fini(pe_cluster *cluster)
 {
     pe_races *r = cluster->races;
     if (r != NULL) {
-        pg_alloc alloc = cluster->launch->alloc;
+        pg_alloc alloc = cluster->worker->alloc;
         pg_arena_fini(&r->arena);
         alloc.resize(alloc.user, r, sizeof *r, 0);
         cluster->races = NULL;

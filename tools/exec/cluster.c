@@ -36,7 +36,7 @@ void pe_cluster_place(const pe_launch *l, uint64_t number, uint32_t rank, uint32
 pe_cluster *pe_cluster_new(pe_launch *l, pe_worker *worker, uint64_t number)
 {
     uint32_t n = l->n_ranks;
-    pe_cluster *c = resize(l->alloc, NULL, 0, size_of(n));
+    pe_cluster *c = resize(worker->alloc, NULL, 0, size_of(n));
     if (c == NULL) {
         worker->is_oom = true;
         return NULL;
@@ -62,7 +62,7 @@ pe_cluster *pe_cluster_new(pe_launch *l, pe_worker *worker, uint64_t number)
 
 void pe_cluster_free(pe_cluster *c)
 {
-    pg_alloc alloc = c->launch->alloc;
+    pg_alloc alloc = c->worker->alloc;
     for (uint32_t k = 0; k < c->n; k++) {
         pe_cta_fini(&c->ctas[k]);
     }

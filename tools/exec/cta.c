@@ -42,7 +42,7 @@ void pe_fault_at(pe_warp *w, const pe_inst *i, ptxexec_fault_kind kind, pe_place
         return;
     }
     pg_strbuf text;
-    pg_strbuf_init(&text, cta->launch->alloc);
+    pg_strbuf_init(&text, cta->worker->alloc);
     va_list args;
     va_start(args, format);
     pg_putv(&text, format, args);
@@ -97,7 +97,7 @@ static bool init_shared(pe_cta *cta)
     if (size == 0) {
         return true;
     }
-    cta->shared.data = resize(cta->launch->alloc, NULL, 0, (size_t)size * 2);
+    cta->shared.data = resize(cta->worker->alloc, NULL, 0, (size_t)size * 2);
     if (cta->shared.data == NULL) {
         return false;
     }
@@ -144,9 +144,9 @@ bool pe_cta_init(pe_cta *cta, pe_cluster *cluster, uint32_t rank)
     cta->n_threads = l->o.block[0] * l->o.block[1] * l->o.block[2];
     cta->n_live = cta->n_threads;
     uint32_t n_warps = (cta->n_threads + PE_LANES - 1) / PE_LANES;
-    pg_strbuf_init(&cta->output, l->alloc);
+    pg_strbuf_init(&cta->output, cta->worker->alloc);
     place_cta(cta, n_warps);
-    cta->warps = resize(l->alloc, NULL, 0, n_warps * sizeof *cta->warps);
+    cta->warps = resize(cta->worker->alloc, NULL, 0, n_warps * sizeof *cta->warps);
     bool is_ok = cta->warps != NULL;
     if (is_ok) {
         memset(cta->warps, 0, n_warps * sizeof *cta->warps);
@@ -206,7 +206,7 @@ static void keep_trace(pe_cta *cta)
 
 void pe_cta_fini(pe_cta *cta)
 {
-    pg_alloc alloc = cta->launch->alloc;
+    pg_alloc alloc = cta->worker->alloc;
     keep_output(cta);
     keep_trace(cta);
     for (uint32_t k = 0; k < cta->n_warps; k++) {

@@ -17,6 +17,7 @@
 
 #include <string.h>
 
+#include "base/pool.h"
 #include "emit/ptx.h"
 #include "tools/exec/ptxexec.h"
 
@@ -327,6 +328,8 @@ typedef struct pe_fault {
 
 typedef struct pe_worker {
     pe_launch *launch;
+    pg_alloc alloc; /* for what lives as long as a CTA: from the pool */
+    pg_pool pool;   /* one CTA's memory serves the next, which asks for the same */
     pg_arena arena; /* faults and their texts, output */
     pe_stats stats;
     pe_fault *faults, *last_fault;

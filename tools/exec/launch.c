@@ -13,6 +13,8 @@
 #include "tools/exec/race.h"
 #include "tools/exec/report.h"
 
+/* Bytes that a worker keeps of CTAs that ended. */
+enum { PE_KEPT = 32 << 20 };
 enum { PE_RESIDENT = 128, PE_MAX_WORKERS = 64, PE_TURNS = 2 };
 
 typedef struct crew {
@@ -136,6 +138,8 @@ static ptxexec_status run_crew(pe_launch *l, ptxexec_report *report)
     for (uint32_t k = 0; k < n; k++) {
         hands[k] = (hand){.crew = &c, .worker = {.launch = l}};
         pg_arena_init(&hands[k].worker.arena, l->alloc);
+        pg_pool_init(&hands[k].worker.pool, l->alloc, PE_KEPT);
+        hands[k].worker.alloc = pg_pool_alloc(&hands[k].worker.pool);
         hands[k].worker.stats.lines = new_lines(l);
         hands[k].worker.is_oom = l->o.collect_stats != 0 && hands[k].worker.stats.lines == NULL;
     }
@@ -158,6 +162,7 @@ static ptxexec_status run_crew(pe_launch *l, ptxexec_report *report)
     }
     for (uint32_t k = 0; k < n; k++) {
         pg_arena_fini(&hands[k].worker.arena);
+        pg_pool_fini(&hands[k].worker.pool);
         resize(l->alloc, hands[k].worker.stats.lines, (size_t)l->m->code.n * sizeof(pe_line), 0);
     }
     resize(l->alloc, hands, n * sizeof *hands, 0);

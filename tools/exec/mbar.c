@@ -20,7 +20,7 @@ uint64_t pe_mbar_state(const pe_mbar *b)
 static void PG_PRINTF(2, 3) misuse(const pe_mbar_use *u, const char *format, ...)
 {
     pg_strbuf text;
-    pg_strbuf_init(&text, u->w->cta->launch->alloc);
+    pg_strbuf_init(&text, u->w->cta->worker->alloc);
     va_list args;
     va_start(args, format);
     pg_putv(&text, format, args);
@@ -62,7 +62,7 @@ static pe_mbar *new_object(const pe_mbar_use *u, uint32_t at)
     pe_cta *home = u->home;
     if (home->n_mbars == home->mbars_cap) {
         uint32_t cap = home->mbars_cap == 0 ? 16 : home->mbars_cap * 2;
-        pe_mbar *grown = resize(home->launch->alloc, home->mbars,
+        pe_mbar *grown = resize(home->worker->alloc, home->mbars,
                                 home->mbars_cap * sizeof *home->mbars, cap * sizeof *home->mbars);
         if (grown == NULL) {
             home->worker->is_oom = true;
@@ -79,7 +79,7 @@ static pe_mbar *new_object(const pe_mbar_use *u, uint32_t at)
 
 void pe_mbar_fini(pe_cta *cta)
 {
-    resize(cta->launch->alloc, cta->mbars, cta->mbars_cap * sizeof *cta->mbars, 0);
+    resize(cta->worker->alloc, cta->mbars, cta->mbars_cap * sizeof *cta->mbars, 0);
 }
 
 /* Host bytes of the object; NULL after a fault. */
@@ -327,7 +327,7 @@ void pe_mbar_report(pe_warp *w, uint32_t lanes)
     }
     pe_mbar_use u = {.w = w, .i = i, .lane = lane, .home = w->cta};
     pg_strbuf text;
-    pg_strbuf_init(&text, w->cta->launch->alloc);
+    pg_strbuf_init(&text, w->cta->worker->alloc);
     pg_putf(&text,
             "lanes %08x wait for the end of phase %u (parity %u) of the mbarrier at shared address "
             "0x%x, initialised in line %u: ",

@@ -217,7 +217,7 @@ static bool reserve_returns(pe_warp *w, uint32_t depth)
     if (depth < w->returns_cap) {
         return true;
     }
-    pg_alloc alloc = w->cta->launch->alloc;
+    pg_alloc alloc = w->cta->worker->alloc;
     uint32_t cap = w->returns_cap == 0 ? 4 : w->returns_cap * 2;
     pe_return *grown =
         alloc.resize(alloc.user, w->returns, (size_t)w->returns_cap * PE_LANES * sizeof *grown,

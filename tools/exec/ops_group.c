@@ -52,7 +52,7 @@ static uint32_t count_at_entry(const pe_func *f)
 static struct pe_pool *pool_of(pe_cta *cta)
 {
     if (cta->pool == NULL) {
-        cta->pool = resize(cta->launch->alloc, NULL, 0, sizeof *cta->pool);
+        cta->pool = resize(cta->worker->alloc, NULL, 0, sizeof *cta->pool);
         if (cta->pool == NULL) {
             cta->worker->is_oom = true;
             return NULL;
@@ -67,7 +67,7 @@ static struct pe_pool *pool_of(pe_cta *cta)
 
 void pe_pool_fini(pe_cta *cta)
 {
-    resize(cta->launch->alloc, cta->pool, sizeof *cta->pool, 0);
+    resize(cta->worker->alloc, cta->pool, sizeof *cta->pool, 0);
     cta->pool = NULL;
 }
 

@@ -750,7 +750,7 @@ void pe_race_report(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t generi
     pe_cta *cta = w->cta;
     ptxexec_access at = access_of(w, other);
     pg_strbuf text;
-    pg_strbuf_init(&text, cta->launch->alloc);
+    pg_strbuf_init(&text, cta->worker->alloc);
     pg_putf(&text, "%s of %u bytes at 0x%llx, and the %s%s of line %u (",
             is_write ? "write" : "read", size, (unsigned long long)generic,
             is_asynchronous(other->kind) ? "asynchronous " : "", other->is_write ? "write" : "read",

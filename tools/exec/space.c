@@ -256,7 +256,7 @@ bool pe_local_reserve(pe_warp *w, uint32_t size)
     while (cap < size) {
         cap *= 2;
     }
-    pg_alloc alloc = w->cta->launch->alloc;
+    pg_alloc alloc = w->cta->worker->alloc;
     uint8_t *data = resize(alloc, NULL, 0, (size_t)cap * PE_LANES * 2);
     if (data == NULL) {
         w->cta->worker->is_oom = true;
@@ -308,7 +308,7 @@ static bool grow_bank(pg_alloc alloc, void **rows, void **poison, uint32_t *n, u
 
 bool pe_rows_reserve(pe_warp *w, uint32_t n32, uint32_t n64, uint32_t np)
 {
-    pg_alloc alloc = w->cta->launch->alloc;
+    pg_alloc alloc = w->cta->worker->alloc;
     void *r32 = w->r32;
     void *r64 = w->r64;
     void *rp = w->rp;
@@ -333,7 +333,7 @@ bool pe_rows_reserve(pe_warp *w, uint32_t n32, uint32_t n64, uint32_t np)
 
 void pe_warp_memory_free(pe_warp *w)
 {
-    pg_alloc alloc = w->cta->launch->alloc;
+    pg_alloc alloc = w->cta->worker->alloc;
     resize(alloc, w->r32, (size_t)w->n32 * PE_LANES * sizeof *w->r32, 0);
     resize(alloc, w->q32, w->n32 * sizeof *w->q32, 0);
     resize(alloc, w->r64, (size_t)w->n64 * PE_LANES * sizeof *w->r64, 0);

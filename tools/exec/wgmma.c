@@ -27,7 +27,7 @@ pe_wgroup *pe_wg_of(pe_warp *w)
 {
     pe_cta *cta = w->cta;
     if (cta->wg == NULL) {
-        cta->wg = resize(cta->launch->alloc, NULL, 0, sizeof *cta->wg);
+        cta->wg = resize(cta->worker->alloc, NULL, 0, sizeof *cta->wg);
         if (cta->wg == NULL) {
             cta->worker->is_oom = true;
             return NULL;
@@ -40,7 +40,7 @@ pe_wgroup *pe_wg_of(pe_warp *w)
 
 void pe_wg_fini(pe_cta *cta)
 {
-    pg_alloc alloc = cta->launch->alloc;
+    pg_alloc alloc = cta->worker->alloc;
     for (uint32_t k = 0; cta->wg != NULL && k < PG_COUNT_OF(cta->wg->group); k++) {
         pe_wgroup *g = &cta->wg->group[k];
         for (uint32_t j = 0; j < g->n_made; j++) {
@@ -55,7 +55,7 @@ void pe_wg_fini(pe_cta *cta)
 /* At the end of the group's list; its contents are left from earlier. */
 static pe_wg_op *new_op(pe_cta *cta, pe_wgroup *g)
 {
-    pg_alloc alloc = cta->launch->alloc;
+    pg_alloc alloc = cta->worker->alloc;
     if (g->n_ops == g->cap) {
         uint32_t cap = g->cap == 0 ? 8 : g->cap * 2;
         pe_wg_op **ops = resize(alloc, (void *)g->ops, g->cap * sizeof *ops, cap * sizeof *ops);
@@ -414,7 +414,7 @@ static void report_missing(pe_warp *w, const pe_inst *i, uint32_t lanes, const p
                            const char *format)
 {
     pg_strbuf text;
-    pg_strbuf_init(&text, w->cta->launch->alloc);
+    pg_strbuf_init(&text, w->cta->worker->alloc);
     put_missing(&text, w->index / PE_WG_WARPS * PE_WG_WARPS, op->joined);
     if (text.is_oom) {
         w->cta->worker->is_oom = true;

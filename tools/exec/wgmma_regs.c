@@ -27,7 +27,7 @@ static pe_wg_regs *regs_of(pe_warp *w)
         return old;
     }
     size_t old_size = old != NULL ? size_for(old->n_rows) : 0;
-    pe_wg_regs *x = resize(w->cta->launch->alloc, old, old_size, size_for(w->n32));
+    pe_wg_regs *x = resize(w->cta->worker->alloc, old, old_size, size_for(w->n32));
     if (x == NULL) {
         w->cta->worker->is_oom = true;
         return NULL;
@@ -44,7 +44,7 @@ static pe_wg_regs *regs_of(pe_warp *w)
 void pe_wg_regs_free(pe_warp *w)
 {
     if (w->wg_regs != NULL) {
-        resize(w->cta->launch->alloc, w->wg_regs, size_for(w->wg_regs->n_rows), 0);
+        resize(w->cta->worker->alloc, w->wg_regs, size_for(w->wg_regs->n_rows), 0);
         w->wg_regs = NULL;
     }
 }
