@@ -84,7 +84,7 @@ def show(figures):
 def main(args):
     parser = argparse.ArgumentParser(prog="tools/bench/run exec", description=__doc__)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build", help="build folder")
-    parser.add_argument("--runs", type=int, default=5, help="runs of each, 1024^3 once")
+    parser.add_argument("--runs", type=int, default=5, help="runs of each, 1024^3 at most 3")
     parser.add_argument("--only", metavar="WORD", help="those with WORD in their names")
     parser.add_argument("--quick", action="store_true", help="few and short runs, no peers: does it work?")
     parser.add_argument("--no-peers", action="store_true", help="ours alone")
