@@ -12,7 +12,8 @@
 /* With AddressSanitizer, touching a block that is kept, or what lies behind the size that was asked
  * for, is found as with an allocator that keeps nothing. */
 #if PG_ARENA_HUNTS
-#include <sanitizer/asan_interface.h>
+void __asan_poison_memory_region(const volatile void *at, size_t size);
+void __asan_unpoison_memory_region(const volatile void *at, size_t size);
 #define FORBID(at, size) __asan_poison_memory_region(at, size)
 #define ALLOW(at, size)  __asan_unpoison_memory_region(at, size)
 #else
