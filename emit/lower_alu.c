@@ -261,8 +261,7 @@ LOWER(ADDPTR)
             continue;
         }
         pg_el by = pg_lw_sext64(c, e, off->el[off->n == 1 ? 0 : r]);
-        by = pg_lw_imul(c, PG_I64, by, pg_el_imm(size), false);
-        out[r] = pg_lw_iadd(c, PG_I64, base->el[base->n == 1 ? 0 : r], by, false);
+        out[r] = pg_lw_address(c, base->el[base->n == 1 ? 0 : r], by, size);
     }
     pg_lw_set_same(c, i, same);
 }

@@ -122,8 +122,9 @@ pg_el pg_lw_iadd(pg_lw *c, pg_elem e, pg_el a, pg_el b, bool is_nw)
     pg_elem_range(e, &lo, &hi);
     f.lo = !is_part_nw || f.lo < lo ? lo : f.lo;
     f.hi = !is_part_nw || f.hi > hi ? hi : f.hi;
-    uint32_t r = pg_lw_pure2(c, is_wide(e) ? "add.s64" : "add.s32", pg_lw_reg_type(e),
-                             pg_lw_reg(a.reg - 1), pg_lw_reg(b.reg - 1));
+    uint32_t r = is_wide(e) ? pg_lw_add64(c, a.reg - 1, b.reg - 1)
+                            : pg_lw_pure2(c, "add.s32", PG_PTX_B32, pg_lw_reg(a.reg - 1),
+                                          pg_lw_reg(b.reg - 1));
     pg_lw_set_fact(c, r, f.lo, f.hi, f.align);
     pg_el out = {.reg = r + 1, .imm = imm};
     bool fits = is_in_range(e, sat_add(f.lo, imm), sat_add(f.hi, imm));
@@ -177,10 +178,11 @@ static pg_el mul_imm(pg_lw *c, pg_elem e, pg_el a, int64_t k, bool is_nw)
     pg_fact f = product_fact(&fa, &fk);
     bool is_shift = k > 0 && pg_is_pow2((uint64_t)k);
     pg_ptx_opnd reg = pg_lw_reg(a.reg - 1);
-    uint32_t r = is_shift ? pg_lw_pure2(c, is_wide(e) ? "shl.b64" : "shl.b32", pg_lw_reg_type(e),
-                                        reg, pg_ptx_int(pg_log2((uint64_t)k)))
-                          : pg_lw_pure2(c, is_wide(e) ? "mul.lo.s64" : "mul.lo.s32",
-                                        pg_lw_reg_type(e), reg, pg_ptx_int(k));
+    const uint32_t by = pg_log2((uint64_t)k);
+    uint32_t r = is_shift && is_wide(e) ? pg_lw_shl64(c, reg.id, by)
+                 : is_shift             ? pg_lw_pure2(c, "shl.b32", PG_PTX_B32, reg, pg_ptx_int(by))
+                                        : pg_lw_pure2(c, is_wide(e) ? "mul.lo.s64" : "mul.lo.s32",
+                                                      pg_lw_reg_type(e), reg, pg_ptx_int(k));
     bool is_part_nw = is_in_range(e, f.lo, f.hi) || (is_nw && a.imm == 0);
     int64_t lo, hi;
     pg_elem_range(e, &lo, &hi);
@@ -195,29 +197,21 @@ static pg_el mul_imm(pg_lw *c, pg_elem e, pg_el a, int64_t k, bool is_nw)
     return out;
 }
 
-/* The register of this instruction + 1 if it is there already, else 0. */
-static uint32_t known(pg_lw *c, pg_elem e, const char *opcode, pg_ptx_opnd x, pg_ptx_opnd y)
-{
-    const pg_ptx_opnd in[2] = {x, y};
-    return pg_lw_is_known(c, opcode, 2, in) ? pg_lw_pure(c, opcode, pg_lw_reg_type(e), 2, in) + 1
-                                            : 0;
-}
-
 /* (a + imm) * b as the sums below make it, register + 1, or 0 where it is not there yet. */
 static uint32_t known_product(pg_lw *c, pg_elem e, pg_ptx_opnd a, uint64_t imm, pg_ptx_opnd b)
 {
     if (imm == 0) {
-        return known(c, e, is_wide(e) ? "mul.lo.s64" : "mul.lo.s32", a, b);
+        return pg_lw_known(c, is_wide(e) ? "mul.lo.s64" : "mul.lo.s32", a, b);
     }
     const uint32_t low = pg_ctz(imm);
     const uint32_t rest = known_product(c, e, a, imm & (imm - 1), b);
-    const uint32_t by = rest == 0 ? 0
-                        : low == 0
-                            ? b.id + 1
-                            : known(c, e, is_wide(e) ? "shl.b64" : "shl.b32", b, pg_ptx_int(low));
+    const uint32_t by =
+        rest == 0  ? 0
+        : low == 0 ? b.id + 1
+                   : pg_lw_known(c, is_wide(e) ? "shl.b64" : "shl.b32", b, pg_ptx_int(low));
     return by == 0 ? 0
-                   : known(c, e, is_wide(e) ? "add.s64" : "add.s32", pg_lw_reg(rest - 1),
-                           pg_lw_reg(by - 1));
+                   : pg_lw_known(c, is_wide(e) ? "add.s64" : "add.s32", pg_lw_reg(rest - 1),
+                                 pg_lw_reg(by - 1));
 }
 
 /* (reg + imm) * b, where the same without the lowest bit of imm is there already, as one sum: rows
@@ -238,7 +232,9 @@ static bool mul_by_parts(pg_lw *c, pg_elem e, pg_el a, pg_el b, const pg_fact *f
     if ((imm & 1) == 0) {
         by = mul_imm(c, e, b, (int64_t)(imm & (~imm + 1)), false);
     }
-    *out = result(c, e, op2(c, "add.s32", "add.s64", e, pg_el_reg(rest - 1), by), f);
+    const uint32_t r = is_wide(e) ? pg_lw_plain_add64(c, rest - 1, pg_lw_use(c, e, by).id)
+                                  : op2(c, "add.s32", "add.s64", e, pg_el_reg(rest - 1), by);
+    *out = result(c, e, r, f);
     return true;
 }
 
@@ -271,6 +267,33 @@ pg_el pg_lw_imul(pg_lw *c, pg_elem e, pg_el a, pg_el b, bool is_nw)
         return sum;
     }
     return result(c, e, op2(c, "mul.lo.s32", "mul.lo.s64", e, a, b), &f);
+}
+
+pg_el pg_lw_address(pg_lw *c, pg_el pointer, pg_el index, int64_t size)
+{
+    if (pointer.reg == 0 || index.reg == 0) {
+        pg_el by = pg_lw_imul(c, PG_I64, index, pg_el_imm(size), false);
+        return pg_lw_iadd(c, PG_I64, pointer, by, false);
+    }
+    const pg_fact fp = pg_lw_reg_fact(c, PG_I64, pointer.reg), size_fact = {size, size, 0};
+    const pg_fact fx = pg_lw_reg_fact(c, PG_I64, index.reg);
+    const uint32_t by = pg_log2((uint64_t)size);
+    pg_fact f = product_fact(&fx, &size_fact);
+    const bool fits_scaled = is_in_range(PG_I64, f.lo, f.hi);
+    f.lo = fits_scaled ? sat_add(f.lo, fp.lo) : INT64_MIN;
+    f.hi = fits_scaled ? sat_add(f.hi, fp.hi) : INT64_MAX;
+    if (!is_in_range(PG_I64, f.lo, f.hi)) {
+        f.lo = INT64_MIN;
+        f.hi = INT64_MAX;
+    }
+    const uint32_t r = by == 0 ? pg_lw_add64(c, pointer.reg - 1, index.reg - 1)
+                               : pg_lw_add_shl64(c, pointer.reg - 1, index.reg - 1, by);
+    pg_lw_set_fact(c, r, f.lo, f.hi,
+                   least(fp.align, (uint8_t)(fx.align + by > 62 ? 62 : fx.align + by)));
+    pg_el out = {.reg = r + 1};
+    out.imm = (int64_t)((uint64_t)pointer.imm + (uint64_t)index.imm * (uint64_t)size);
+    out.is_nw = out.imm == 0 || is_in_range(PG_I64, sat_add(f.lo, out.imm), sat_add(f.hi, out.imm));
+    return out;
 }
 
 /* ---- division ------------------------------------------------------------------------------- */

@@ -33,6 +33,13 @@ typedef struct pg_fact { /* of a register with an integer */
     uint8_t align; /* log2 of a power of two that divides it; 63 for 0 */
 } pg_fact;
 
+typedef struct pg_part {    /* what a register of 64 bits was made of, and what last of it */
+    uint32_t of[2];         /* of[0] + of[1], ids + 1; */
+    uint32_t shift;         /* or of[0] << shift; all 0: something else */
+    uint32_t vn;            /* its number, where it was made so */
+    uint32_t base, by, sum; /* base + (it << by) is sum - 1, if sum is not 0 */
+} pg_part;
+
 /* What lies in shared memory: a buffer, a ring's or an array's barriers. */
 typedef struct pg_smem_obj {
     const pg_inst *inst;
@@ -130,6 +137,8 @@ typedef struct pg_lw {
     uint32_t *n_uses; /* by value id: as operands */
     pg_fact *facts;
     uint32_t n_facts;
+    pg_part *parts; /* by register, of sums of 64 bits (lower_sum.c) */
+    uint32_t n_parts;
     PG_VEC(pg_vn) vn;
     uint32_t *vn_head; /* by hash: the youngest + 1; n_vn_heads is 0 or a power of two */
     uint32_t n_vn_heads;
@@ -167,8 +176,8 @@ void pg_lw_prepare(pg_lw *c, const pg_region *r); /* makes at this point what ne
 /* Numbered pure instruction; the register's id. */
 uint32_t pg_lw_pure(pg_lw *c, const char *opcode, pg_ptx_type type, uint32_t n,
                     const pg_ptx_opnd *ops);
-/* Would it be a register that is there already? */
-bool pg_lw_is_known(const pg_lw *c, const char *opcode, uint32_t n, const pg_ptx_opnd *ops);
+/* The register of this instruction + 1 if it is there already, else 0. */
+uint32_t pg_lw_known(pg_lw *c, const char *opcode, pg_ptx_opnd a, pg_ptx_opnd b);
 uint32_t pg_lw_pure1(pg_lw *c, const char *opcode, pg_ptx_type type, pg_ptx_opnd a);
 uint32_t pg_lw_pure2(pg_lw *c, const char *opcode, pg_ptx_type type, pg_ptx_opnd a, pg_ptx_opnd b);
 uint32_t pg_lw_pure3(pg_lw *c, const char *opcode, pg_ptx_type type, pg_ptx_opnd a, pg_ptx_opnd b,
@@ -261,6 +270,14 @@ pg_el pg_lw_smem_addr(pg_lw *c, const pg_smem_obj *obj, pg_el slot, uint32_t off
 /* ---- lower_int.c: integers
  * ----------------------------------------------------------------------- */
 
+/* Registers of 64 bits, by id (lower_sum.c): base + (x << by), a + b, a << by; a + b made of these.
+ */
+uint32_t pg_lw_add_shl64(pg_lw *c, uint32_t base, uint32_t x, uint32_t by);
+uint32_t pg_lw_add64(pg_lw *c, uint32_t a, uint32_t b);
+uint32_t pg_lw_shl64(pg_lw *c, uint32_t a, uint32_t by);
+uint32_t pg_lw_plain_add64(pg_lw *c, uint32_t a, uint32_t b);
+/* pointer + index * size, size a power of two. */
+pg_el pg_lw_address(pg_lw *c, pg_el pointer, pg_el index, int64_t size);
 pg_el pg_lw_iadd(pg_lw *c, pg_elem e, pg_el a, pg_el b, bool is_nw);
 pg_el pg_lw_imul(pg_lw *c, pg_elem e, pg_el a, pg_el b, bool is_nw);
 pg_el pg_lw_int_op(pg_lw *c, const pg_inst *i, pg_elem e, const pg_el *in);

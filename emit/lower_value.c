@@ -81,6 +81,9 @@ uint32_t pg_lw_new_reg(pg_lw *c, pg_ptx_type type)
     if (id < c->n_facts) {
         c->facts[id] = (pg_fact){0};
     }
+    if (id < c->n_parts) {
+        c->parts[id] = (pg_part){0};
+    }
     return id;
 }
 
@@ -153,16 +156,17 @@ static bool make_heads(pg_lw *c)
     return true;
 }
 
-bool pg_lw_is_known(const pg_lw *c, const char *opcode, uint32_t n, const pg_ptx_opnd *ops)
+uint32_t pg_lw_known(pg_lw *c, const char *opcode, pg_ptx_opnd a, pg_ptx_opnd b)
 {
-    const pg_str text = pg_str_of(opcode);
-    const uint32_t hash = vn_hash((uint32_t)pg_hash(text.ptr, text.len), n, ops);
+    const pg_ptx_literal *spelling = pg_ptx_spell(&c->b, opcode, 3);
+    const pg_ptx_opnd ops[2] = {a, b};
+    const uint32_t hash = vn_hash(spelling->hash, 2, ops);
     uint32_t at = c->n_vn_heads == 0 ? 0 : c->vn_head[hash & (c->n_vn_heads - 1)];
-    while (at != 0 &&
-           (c->vn.at[at - 1].hash != hash || !is_same_vn(c, &c->vn.at[at - 1], text, n, ops))) {
+    while (at != 0 && (c->vn.at[at - 1].hash != hash ||
+                       !is_same_vn(c, &c->vn.at[at - 1], spelling->text, 2, ops))) {
         at = c->vn.at[at - 1].next;
     }
-    return at != 0;
+    return at == 0 ? 0 : c->vn.at[at - 1].reg + 1;
 }
 
 /* Not there yet: emits it and enters it, where there is room, before *head. */

@@ -5,7 +5,8 @@
 
 #include "kernels/kernel.h"
 
-#define LOG2_E 1.4426950408889634
+#define LOG2_E      1.4426950408889634
+#define MOST_OF_F16 64.0 /* exp(-64) times the squares of the largest numbers is 0 in f16 */
 
 const ptxgen_kernel_setting pointwise_settings[] = {
     {"dtype", "f16", "f16 bf16 f32", "dtype is f16, bf16 or f32: the type of all arrays"},
@@ -41,11 +42,18 @@ ptxgen_value build_quotient(ptxgen_builder *b, ptxgen_value x, ptxgen_value y)
     return q;
 }
 
-/* x / (1 + exp(-t)), with the exponential of -|t| only: for a negative t that is
- * x * exp(t) / (1 + exp(t)). exp(-t) itself would overflow for t below -88 and give 0 where the
- * right value is still a normal number. */
+/* x / (1 + exp(-t)). For a t far below 0 that is nothing in f16, and the exponential may stop
+ * growing before it overflows. In the other types the right value may still be a normal number
+ * there, so it takes the exponential of -|t| only: for a negative t that is x * exp(t) / (1 +
+ * exp(t)). */
 ptxgen_value build_times_sigmoid(ptxgen_builder *b, ptxgen_value x, ptxgen_value t, ptxgen_elem to)
 {
+    if (to == PTXGEN_F16) {
+        ptxgen_value minus_t = ptxgen_build_unary(b, "fneg", t);
+        ptxgen_value most = build_const_like(b, t, MOST_OF_F16);
+        ptxgen_value y = build_exp(b, ptxgen_build_binary(b, "fmin", minus_t, most), to);
+        return build_quotient(b, x, ptxgen_build_binary(b, "fadd", y, build_const_like(b, y, 1.0)));
+    }
     ptxgen_value minus_abs = ptxgen_build_unary(b, "fneg", ptxgen_build_unary(b, "fabs", t));
     ptxgen_value e = build_exp(b, minus_abs, to);
     ptxgen_value is_negative =

@@ -17,8 +17,8 @@ from sass import Report, find
 DTYPES = ("f16", "bf16", "f32")
 ARCHS = ("sm_80", "sm_90")
 # What is reached, less a little; docs/registers.md has the numbers.
-LEAST_WITHIN = {0.10: 0.55, 0.20: 0.85}
-MOST_MEAN = 0.11
+LEAST_WITHIN = {0.10: 0.53, 0.20: 0.79}
+MOST_MEAN = 0.125
 
 
 def cases():
@@ -91,7 +91,7 @@ def check_far(r, tools, arch, least, what):
 def check_refused(r, tools):
     """Tiles that cannot fit: an error that names them. One step smaller they compile."""
     for kernel, settings, wrong, right in (
-            ("gemm", "dtype=f32 tile_n=32 stages=2", "tile_k=128", "tile_k=32"),
+            ("gemm", "dtype=f32 tile_n=64 stages=2", "tile_k=128", "tile_k=32"),
             ("silu_mul", "dtype=f32 block=8192", "warps=1", "warps=8"),
             ("softmax", "dtype=f32 block=16384", "warps=1", "warps=8")):
         for one, fits in ((wrong, False), (right, True)):
