@@ -171,6 +171,7 @@ static pg_status lower_with_registers(driver *d, pg_ptx_module **ptx)
         regions.n = 0;
         PG_TRY(pg_regs_measure(d->module, *ptx, sink != NULL, &d->work, &regions));
     }
+    PG_TRY(pg_regs_ask_for_all(&regions, *ptx));
     if (sink == NULL && pg_regs_is_trouble(&regions)) { /* now the names are wanted */
         regions.n = 0;
         PG_TRY(pg_regs_measure(d->module, *ptx, true, &d->work, &regions));

@@ -147,6 +147,35 @@ pg_status pg_regs_measure(pg_module *m, const pg_ptx_module *ptx, bool wants_val
     return PG_OK;
 }
 
+static bool has_least_ctas(const pg_ptx_func *f)
+{
+    const pg_str word = PG_STR(".minnctapersm");
+    for (uint32_t i = 0; i < f->directives.n; i++) {
+        const pg_str text = f->directives.at[i];
+        if (text.len > word.len && pg_str_eq((pg_str){text.ptr, word.len}, word)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+pg_status pg_regs_ask_for_all(const pg_reg_regions *regions, pg_ptx_module *ptx)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < regions->n; i++) {
+        const pg_reg_region *g = &regions->at[i];
+        if (g->part != NULL) {
+            continue;
+        }
+        pg_ptx_func *f = ptx->funcs.at[n++];
+        if (g->peak.least + BESIDES > g->limit && !has_least_ctas(f) &&
+            !pg_vec_push(ptx->arena, &f->directives, PG_STR(".minnctapersm 1"))) {
+            return PG_E_NOMEM;
+        }
+    }
+    return PG_OK;
+}
+
 /* ---- naming ---------------------------------------------------------------------------------- */
 
 static uint64_t loc_key(pg_loc loc)

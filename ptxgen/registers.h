@@ -21,6 +21,10 @@ typedef PG_VEC(pg_reg_region) pg_reg_regions;
 /* Regions of all kernels in order: the kernel, then its partitions. Lives in `arena`. */
 pg_status pg_regs_measure(pg_module *m, const pg_ptx_module *ptx, bool wants_values,
                           pg_arena *arena, pg_reg_regions *out);
+/* Where a kernel needs more than a thread has, ptxas is told that one CTA on a multiprocessor will
+ * do: without that it may take a quarter of the registers there are, and keep the rest in memory.
+ */
+pg_status pg_regs_ask_for_all(const pg_reg_regions *regions, pg_ptx_module *ptx);
 /* Whether the report will have an error or a warning; it names tiles then, and needs the values. */
 bool pg_regs_is_trouble(const pg_reg_regions *regions);
 /* Errors for what cannot fit, warnings for what hardly can; a table if `sink` is not NULL. */
