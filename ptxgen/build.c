@@ -60,6 +60,17 @@ void ptxgen_build_error(ptxgen_builder *b, const char *message)
     }
 }
 
+bool pg_build_count(ptxgen_builder *b, uint64_t n, const void *array)
+{
+    if (n > PG_BUILD_MOST || (n != 0 && array == NULL)) {
+        pg_build_fail(b, PG_D_BUILD,
+                      n > PG_BUILD_MOST ? "an operation has at most 65000 operands or results"
+                                        : "a count is given without its array");
+        return false;
+    }
+    return true;
+}
+
 bool pg_build_open(ptxgen_builder *b, pg_region *region, pg_inst *owner)
 {
     if (b->depth == PG_BUILD_DEPTH) {
@@ -253,7 +264,7 @@ void ptxgen_param_dims(ptxgen_builder *b, ptxgen_value param, const char *name, 
     if (p == NULL) {
         return;
     }
-    if ((id != PG_A_SHAPE && id != PG_A_STRIDES) || n == 0 || dims == NULL) {
+    if ((id != PG_A_SHAPE && id != PG_A_STRIDES) || n == 0 || n > PG_MAX_RANK || dims == NULL) {
         no_attr(b, name);
         return;
     }
@@ -331,6 +342,9 @@ void ptxgen_for_begin(ptxgen_builder *b, ptxgen_value lo, ptxgen_value hi, ptxge
                       "a loop needs room for its arguments and a start for each carried value");
         return;
     }
+    if (!pg_build_count(b, n, init)) {
+        return;
+    }
     pg_arena *scratch = &b->m->ir->arena;
     ptxgen_value *in = PG_NEWS(scratch, ptxgen_value, (size_t)n + 3);
     pg_type *types = PG_NEWS(scratch, pg_type, (size_t)n + 1);
@@ -397,6 +411,9 @@ void ptxgen_while_begin(ptxgen_builder *b, uint32_t n, const ptxgen_value *init,
     if (n != 0 && (args == NULL || init == NULL)) {
         pg_build_fail(b, PG_D_BUILD,
                       "a loop needs room for its arguments and a start for each carried value");
+        return;
+    }
+    if (!pg_build_count(b, n, init)) {
         return;
     }
     pg_type *types = PG_NEWS(&b->m->ir->arena, pg_type, (size_t)n + 1);
@@ -466,6 +483,9 @@ void ptxgen_if_begin(ptxgen_builder *b, ptxgen_value condition, uint32_t n,
                      const ptxgen_type *types)
 {
     if (!pg_build_is_live(b)) {
+        return;
+    }
+    if (!pg_build_count(b, n, types)) {
         return;
     }
     pg_type *out = PG_NEWS(&b->m->ir->arena, pg_type, (size_t)n + 1);

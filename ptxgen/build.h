@@ -17,6 +17,7 @@ struct ptxgen_module {
 };
 
 #define PG_BUILD_DEPTH 64
+#define PG_BUILD_MOST  65000 /* operands or results; a loop has three more */
 
 /* A region that is being filled; `owner` is its instruction, NULL for the kernel's own regions. */
 typedef struct pg_build_scope {
@@ -43,6 +44,8 @@ void pg_build_fail_name(ptxgen_builder *b, pg_diag_id id, const char *name, cons
 /* Makes and appends an instruction; NULL after an error. */
 pg_inst *pg_build_inst(ptxgen_builder *b, const char *op, uint32_t n_in, const ptxgen_value *in,
                        uint32_t n_out, const pg_type *out_types, uint32_t n_regions);
+/* False and an error for more than an operation can have, or an array that is not there. */
+bool pg_build_count(ptxgen_builder *b, uint64_t n, const void *array);
 bool pg_build_open(ptxgen_builder *b, pg_region *region, pg_inst *owner);
 void pg_build_values_out(const pg_inst *i, uint32_t n, ptxgen_value *out);
 

@@ -17,6 +17,9 @@ pg_inst *pg_build_inst(ptxgen_builder *b, const char *op_name, uint32_t n_in,
         pg_build_fail_name(b, PG_D_BUILD_OP, op_name, &near);
         return NULL;
     }
+    if (n_in > PG_BUILD_MOST + 3 && !pg_build_count(b, n_in, in)) {
+        return NULL;
+    }
     pg_val *vals = PG_NEWS(&b->m->ir->arena, pg_val, (size_t)n_in + 1);
     if (vals == NULL) {
         return NULL;
@@ -110,6 +113,9 @@ void ptxgen_build_op(ptxgen_builder *b, const char *op, uint32_t n_in, const ptx
     pg_op found = pg_op_find(pg_str_of(op));
     if (found != PG_OP_NONE && (pg_op_infos[found].flags & (PG_F_REGION | PG_F_TERM)) != 0) {
         pg_build_fail(b, PG_D_BUILD, "operations with regions have functions of their own");
+        return;
+    }
+    if (!pg_build_count(b, n_in, in) || !pg_build_count(b, n_out, out_types)) {
         return;
     }
     pg_type *types = PG_NEWS(&b->m->ir->arena, pg_type, (size_t)n_out + 1);

@@ -1,3 +1,5 @@
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -29,8 +31,20 @@ static run_exit dispatch(cli *c)
     }
 }
 
+/* Files that are opened later must not get the numbers of streams that the caller has closed: then
+ * messages would go into them. What stands there instead fails as the closed stream would. */
+static void keep_streams_apart(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) == -1 && errno == EBADF) {
+            (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
+    keep_streams_apart();
     cli c = {.msgs = {.to = stderr, .has_color = wants_color()}};
     if (argc < 2) {
         cli_usage(stderr);

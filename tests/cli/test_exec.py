@@ -261,6 +261,14 @@ def faults_are_4(c):
     c.write("forever.ptx", FOREVER)
     r = c.run("exec", "forever.ptx", "--grid=1", "--block=32", "--max-steps=1000", want=4)
     assert "step" in r.err
+    # A kernel takes as many steps as it takes: that many are enough, one less is not.
+    common = ["exec", "scale.ptx", "--grid=1", "--block=32", "--arg=in:in.npy", "--arg=zero:128", "--arg=u32:32", "--arg=f32:1"]
+    ran = c.run(*common, "--stats", want=0)
+    steps = int(re.search(r"warp instructions (\d+)", ran.err).group(1))
+    c.run(*common, f"--max-steps={steps}", want=0)
+    r = c.run(*common, f"--max-steps={steps - 1}", want=4)
+    assert f"the CTA ran {steps - 1} warp instructions, the limit" in r.err, r.err
+    c.run(*common, "--max-steps=1", want=4)
 
 
 def seeds_must_agree(c):

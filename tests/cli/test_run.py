@@ -105,9 +105,38 @@ def wrong_arrays(c):
         (["--in=x=two.npy", "--arg=n=10"], 1, "6126"), (["--in=x=none.npy"], 1, "6110"),
         (["--arg=n=-5"], 1, "6128"), (["--arg=n=0"], 1, "6130"),
         (["--arg=n=10", "--entry=nope"], 1, "6129"),
+        # What only the shape could have told is not asked for: the array is at fault.
+        (["--in=x=two.npy"], 1, "6126"), (["--in=x=none.npy", "--arg=n=3"], 1, "6110"), (["--in=x=zero.npy"], 1, "6126"),
     ]:
+        c.write("zero.npy", harness.npy("<f4", (), [0]))
         r = c.run("run", "f.ptir", *args, want=status)
-        assert number in r.numbers(), (args, r.err)
+        assert r.numbers() == [number], (args, r.err)
+    assert "array 'x' has the shape (), the kernel wants (n,)\n" in c.run("run", "f.ptir", "--in=x=zero.npy", want=1).err
+
+
+def one_file_has_many_names(c):
+    """Two outputs never go to one file, whatever it is called; and a link leads where it leads."""
+    c.write("f.ptir", FILE)
+    (c.dir / "sub").mkdir(exist_ok=True)
+    for name, to in (("soft.npy", "q.npy"), ("sub/up.npy", "../q.npy"), ("chain.npy", "soft.npy"), ("ring.npy", "ring.npy")):
+        if not (c.dir / name).is_symlink():
+            (c.dir / name).symlink_to(to)
+    run = ["run", "f.ptir", "--arg=n=5", "--device=cpu"]
+    for old in (None, b"old"):
+        for other in ("./q.npy", "sub/../q.npy", c.path("q.npy"), "soft.npy", "sub/up.npy", "chain.npy"):
+            (c.dir / "q.npy").unlink(missing_ok=True)
+            if old is not None:
+                c.write("q.npy", old)
+            r = c.run(*run, "--out=y=q.npy", f"--out=x={other}", want=2)
+            assert r.numbers() == ["6116"] and "q.npy' twice" in r.err.replace(other, "q.npy"), (other, r.err)
+            assert (c.read("q.npy") == old) if old is not None else not (c.dir / "q.npy").exists(), other
+    assert c.run(*run, "--out=y=ring.npy", want=3).numbers() == ["6111"]
+    assert c.run(*run, "--out=y=none/q.npy", "--out=x=x2.npy", want=3).numbers() == ["6111"]
+    for name in ("soft.npy", "sub/up.npy", "chain.npy"):
+        (c.dir / "q.npy").unlink(missing_ok=True)
+        c.run(*run, f"--out=y={name}", want=0)
+        assert (c.dir / name).is_symlink() and harness.read_npy(c.read("q.npy"))[1] == (5,), name
+    assert not [f for f in c.dir.rglob("*.tmp*")] and not (c.dir / "x2.npy").exists()
 
 
 def promised_divisors_are_checked(c):
@@ -287,7 +316,7 @@ def timed(c):
 if __name__ == "__main__":
     harness.main([
         library_kernels_are_right, kernels_on_rows_are_right, transpose_is_right,
-        library_kernels_broadcast, arrays_come_and_go, wrong_arrays, promised_divisors_are_checked,
+        library_kernels_broadcast, arrays_come_and_go, wrong_arrays, one_file_has_many_names, promised_divisors_are_checked,
         all_outputs_or_none,
         a_wrong_kernel_is_4, reports_as_json, manifest_is_json, ptx_is_accepted_by_our_checker,
         arch_overrides_the_module, cubins, no_ptxas_is_3, starts_fast,

@@ -201,6 +201,27 @@ def closed_output_is_3(c):
             assert b"PG6111" in done.stderr
 
 
+def closed_streams_are_nobodys_files(c):
+    """A file that is opened never stands for a stream that the caller had closed: no message lands in it."""
+    c.write("good.ptir", GOOD)
+    c.write("bad.ptir", BAD)
+    want = c.run("compile", "good.ptir", "--explain=layouts", "--time", want=0).out
+    for closed in ((0,), (1,), (2,), (1, 2), (0, 1, 2)):
+        def close():
+            for fd in closed:
+                os.close(fd)
+        for args, status in ((["good.ptir"], 0), (["bad.ptir"], 1), (["-"], 1 if 0 in closed else None)):
+            c.write("out.ptx", "old")
+            done = subprocess.run([c.program, "compile", *args, "-o", "out.ptx", "--explain=layouts", "--time"], check=False,
+                                  cwd=c.dir, preexec_fn=close, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            assert status is None or done.returncode == status, (closed, args, done)
+            assert c.read("out.ptx").decode() == (want if status == 0 else "old"), (closed, args)
+        done = subprocess.run([c.program, "compile", "good.ptir"], check=False, cwd=c.dir, preexec_fn=close, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        assert done.returncode == (3 if 1 in closed else 0), (closed, done)
+    assert c.read("good.ptir").decode() == GOOD and c.read("bad.ptir").decode() == BAD
+
+
 def run_on_terminal(c, env):
     main, other = pty.openpty()
     done = subprocess.Popen([c.program, "check", "bad.ptir"], stdout=subprocess.DEVNULL,
@@ -288,7 +309,7 @@ if __name__ == "__main__":
         misspelled_words_find_the_right_one, messages_name_what_was_given,
         value_may_be_the_next_argument, missing_input_is_1, wrong_input_is_1_with_places,
         ptx_is_no_ir, check_is_silent_when_right, ir_comes_back_canonical, output_files_are_whole_or_untouched,
-        closed_output_is_3, color_only_on_a_terminal, hostile_names_do_not_reach_the_terminal,
+        closed_output_is_3, closed_streams_are_nobodys_files, color_only_on_a_terminal, hostile_names_do_not_reach_the_terminal,
         explanations_and_times_go_to_stderr, statistics_are_json, kernel_list,
         settings_of_a_file_are_refused, no_gpu_yet_is_3, passes_by_name,
     ])

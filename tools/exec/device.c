@@ -10,7 +10,13 @@ static void *grow(pg_alloc alloc, void *block, size_t old_size, size_t new_size)
 
 ptxexec_status ptxexec_device_create(const ptxexec_allocator *alloc_or_null, ptxexec_device **out)
 {
+    if (out == NULL) {
+        return PTXEXEC_E_MISUSE;
+    }
     *out = NULL;
+    if (!pe_alloc_is_good(alloc_or_null)) {
+        return PTXEXEC_E_MISUSE;
+    }
     pg_alloc alloc = pe_alloc_of(alloc_or_null);
     ptxexec_device *d = grow(alloc, NULL, 0, sizeof *d);
     if (d == NULL) {
@@ -87,7 +93,8 @@ static pe_region *new_region(ptxexec_device *d, uint64_t size, const char *label
 ptxexec_status ptxexec_device_alloc(ptxexec_device *d, uint64_t size, ptxexec_fill fill,
                                     const char *label_or_null, uint64_t *out_address)
 {
-    if (fill != PTXEXEC_FILL_POISON && fill != PTXEXEC_FILL_ZERO) {
+    if (d == NULL || out_address == NULL ||
+        (fill != PTXEXEC_FILL_POISON && fill != PTXEXEC_FILL_ZERO)) {
         return PTXEXEC_E_MISUSE;
     }
     if (size > UINT64_C(1) << 44) {
@@ -137,7 +144,7 @@ pe_region *pe_device_find(const ptxexec_device *d, uint64_t address)
 
 ptxexec_status ptxexec_device_free(ptxexec_device *d, uint64_t address)
 {
-    pe_region *r = pe_device_find(d, address);
+    pe_region *r = d == NULL ? NULL : pe_device_find(d, address);
     if (r == NULL || r->base != address || r->is_freed) {
         return PTXEXEC_E_MISUSE;
     }
@@ -148,7 +155,7 @@ ptxexec_status ptxexec_device_free(ptxexec_device *d, uint64_t address)
 
 static pe_region *live_range(const ptxexec_device *d, uint64_t address, uint64_t size)
 {
-    pe_region *r = pe_device_find(d, address);
+    pe_region *r = d == NULL ? NULL : pe_device_find(d, address);
     if (r == NULL || r->is_freed || address < r->base || address - r->base > r->size ||
         size > r->size - (address - r->base)) {
         return NULL;
@@ -160,7 +167,7 @@ ptxexec_status ptxexec_device_write(ptxexec_device *d, uint64_t address, const v
                                     uint64_t size)
 {
     pe_region *r = live_range(d, address, size);
-    if (r == NULL) {
+    if (r == NULL || (bytes == NULL && size != 0)) {
         return PTXEXEC_E_MISUSE;
     }
     if (size > 0) {
@@ -175,7 +182,7 @@ ptxexec_status ptxexec_device_read(const ptxexec_device *d, uint64_t address, vo
                                    uint64_t *out_first_poison)
 {
     const pe_region *r = live_range(d, address, size);
-    if (r == NULL) {
+    if (r == NULL || (bytes == NULL && size != 0)) {
         return PTXEXEC_E_MISUSE;
     }
     uint64_t n = 0;
@@ -298,7 +305,8 @@ ptxexec_status pe_device_instance(ptxexec_device *d, const ptxexec_module *m, co
 ptxexec_status ptxexec_device_symbol(ptxexec_device *d, const ptxexec_module *m, const char *name,
                                      uint64_t *out_address, uint64_t *out_size)
 {
-    if (m->ptx == NULL || m->entries.n == 0) {
+    if (d == NULL || m == NULL || name == NULL || out_address == NULL || out_size == NULL ||
+        m->ptx == NULL || m->entries.n == 0) {
         return PTXEXEC_E_MISUSE;
     }
     const uint64_t *global_at = NULL;

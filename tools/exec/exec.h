@@ -185,6 +185,7 @@ struct ptxexec_module {
 };
 
 pg_alloc pe_alloc_of(const ptxexec_allocator *alloc_or_null);
+bool pe_alloc_is_good(const ptxexec_allocator *alloc_or_null); /* it has a function */
 ptxexec_diag pe_diag_out(const pg_diags *diags, size_t index);
 
 /* ---- memory ------------------------------------------------------------------------------------

@@ -354,9 +354,13 @@ static ptxexec_status launch(pe_launch *l, ptxexec_report *r)
 ptxexec_status ptxexec_launch(ptxexec_device *d, ptxexec_module *m,
                               const ptxexec_launch_options *options, ptxexec_report **out)
 {
+    if (out == NULL) {
+        return PTXEXEC_E_MISUSE;
+    }
     *out = NULL;
     ptxexec_launch_options o = {.struct_size = 0};
-    if (options->struct_size < offsetof(ptxexec_launch_options, races) ||
+    if (d == NULL || m == NULL || options == NULL ||
+        options->struct_size < offsetof(ptxexec_launch_options, races) ||
         options->struct_size > sizeof o) {
         return PTXEXEC_E_MISUSE;
     }

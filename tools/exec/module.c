@@ -21,10 +21,15 @@ pg_alloc pe_alloc_of(const ptxexec_allocator *alloc_or_null)
                : (pg_alloc){.user = alloc_or_null->user, .resize = alloc_or_null->resize};
 }
 
+bool pe_alloc_is_good(const ptxexec_allocator *alloc_or_null)
+{
+    return alloc_or_null == NULL || alloc_or_null->resize != NULL;
+}
+
 ptxexec_diag pe_diag_out(const pg_diags *diags, size_t index)
 {
     ptxexec_diag out = {.message = "", .help = ""};
-    if (index >= diags->n) {
+    if (diags == NULL || index >= diags->n) {
         return out;
     }
     const pg_diag *d = &diags->at[index];
@@ -82,8 +87,11 @@ static void *noting_resize(void *user, void *block, size_t old_size, size_t new_
 ptxexec_status ptxexec_module_load(const ptxexec_allocator *alloc_or_null, const char *text,
                                    size_t size, ptxexec_module **out)
 {
+    if (out == NULL) {
+        return PTXEXEC_E_MISUSE;
+    }
     *out = NULL;
-    if (text == NULL && size > 0) {
+    if ((text == NULL && size > 0) || !pe_alloc_is_good(alloc_or_null)) {
         return PTXEXEC_E_MISUSE;
     }
     pg_alloc alloc = pe_alloc_of(alloc_or_null);
@@ -122,27 +130,27 @@ void ptxexec_module_destroy(ptxexec_module *m_or_null)
 
 size_t ptxexec_module_diag_count(const ptxexec_module *m)
 {
-    return m->diags.n;
+    return m == NULL ? 0 : m->diags.n;
 }
 
 ptxexec_diag ptxexec_module_diag(const ptxexec_module *m, size_t index)
 {
-    return pe_diag_out(&m->diags, index);
+    return pe_diag_out(m == NULL ? NULL : &m->diags, index);
 }
 
 const char *ptxexec_module_target(const ptxexec_module *m)
 {
-    return m->target != NULL ? m->target : "";
+    return m != NULL && m->target != NULL ? m->target : "";
 }
 
 size_t ptxexec_module_entry_count(const ptxexec_module *m)
 {
-    return m->entries.n;
+    return m == NULL ? 0 : m->entries.n;
 }
 
 ptxexec_status ptxexec_module_entry(const ptxexec_module *m, size_t index, ptxexec_entry *out)
 {
-    if (index >= m->entries.n) {
+    if (m == NULL || out == NULL || index >= m->entries.n) {
         return PTXEXEC_E_MISUSE;
     }
     const pe_func *f = m->funcs.at[m->entries.at[index]];
@@ -160,6 +168,9 @@ ptxexec_status ptxexec_module_entry(const ptxexec_module *m, size_t index, ptxex
 
 ptxexec_status ptxexec_module_find(const ptxexec_module *m, const char *name_or_null, size_t *out)
 {
+    if (m == NULL || out == NULL) {
+        return PTXEXEC_E_MISUSE;
+    }
     if (name_or_null == NULL) {
         *out = 0;
         return m->entries.n == 1 ? PTXEXEC_OK : PTXEXEC_E_MISUSE;
@@ -176,7 +187,7 @@ ptxexec_status ptxexec_module_find(const ptxexec_module *m, const char *name_or_
 ptxexec_status ptxexec_module_param(const ptxexec_module *m, size_t entry, size_t index,
                                     ptxexec_param *out)
 {
-    if (entry >= m->entries.n) {
+    if (m == NULL || out == NULL || entry >= m->entries.n) {
         return PTXEXEC_E_MISUSE;
     }
     const pe_func *f = m->funcs.at[m->entries.at[entry]];

@@ -8,6 +8,9 @@
  *     ptxexec_module_load -> ptxexec_device_create -> ptxexec_device_alloc/write -> ptxexec_launch
  *     -> ptxexec_report_* -> ptxexec_device_read -> *_destroy
  *
+ * Wrong arguments are PTXEXEC_E_MISUSE, and an object that is NULL has nothing to tell: counts are
+ * 0, texts are "". An index past the end gives an empty row.
+ *
  * Structs that cross this interface either begin with `struct_size` (the caller sets it to sizeof
  * as compiled; fields are only ever appended) or are plain results that the library fills. */
 #ifndef PTXEXEC_H
@@ -77,9 +80,9 @@ typedef struct ptxexec_diag {
 } ptxexec_diag;
 
 /* Reads and decodes the whole text. Every instruction that the executor lacks is an error with its
- * line and column here, before anything runs. *out is NULL only if memory ran out before it
- * existed: on other failures it carries the diagnostics and nothing else, and must still be
- * destroyed. `text` is not kept. */
+ * line and column here, before anything runs. *out is NULL only on misuse, or if memory ran out
+ * before it existed: on other failures it carries the diagnostics and nothing else, and must still
+ * be destroyed. `text` is not kept. */
 PTXEXEC_API PTXEXEC_CHECKED ptxexec_status ptxexec_module_load(
     const ptxexec_allocator *alloc_or_null, const char *text, size_t size, ptxexec_module **out);
 /* NULL is a no-op. */

@@ -233,27 +233,27 @@ bool pe_report_finish(ptxexec_report *r, const pe_launch *l)
 
 ptxexec_status ptxexec_report_status(const ptxexec_report *r)
 {
-    return r->status;
+    return r == NULL ? PTXEXEC_E_MISUSE : r->status;
 }
 
 size_t ptxexec_report_diag_count(const ptxexec_report *r)
 {
-    return r->diags.n;
+    return r == NULL ? 0 : r->diags.n;
 }
 
 ptxexec_diag ptxexec_report_diag(const ptxexec_report *r, size_t index)
 {
-    return pe_diag_out(&r->diags, index);
+    return pe_diag_out(r == NULL ? NULL : &r->diags, index);
 }
 
 size_t ptxexec_report_fault_count(const ptxexec_report *r)
 {
-    return r->faults.n;
+    return r == NULL ? 0 : r->faults.n;
 }
 
 ptxexec_fault ptxexec_report_fault(const ptxexec_report *r, size_t index)
 {
-    if (index >= r->faults.n) {
+    if (r == NULL || index >= r->faults.n) {
         return (ptxexec_fault){.kind = PTXEXEC_F_NONE, .message = "", .missing = ""};
     }
     const pe_fault *f = &r->faults.at[index];
@@ -298,40 +298,42 @@ const char *ptxexec_fault_kind_text(ptxexec_fault_kind kind)
 
 ptxexec_stats ptxexec_report_stats(const ptxexec_report *r)
 {
-    return r->stats;
+    return r == NULL ? (ptxexec_stats){.n_ctas = 0} : r->stats;
 }
 
 size_t ptxexec_report_trace_count(const ptxexec_report *r)
 {
-    return r->trace.n;
+    return r == NULL ? 0 : r->trace.n;
 }
 
 ptxexec_trace_event ptxexec_report_trace(const ptxexec_report *r, size_t index)
 {
-    return index < r->trace.n ? r->trace.at[index] : (ptxexec_trace_event){.name = ""};
+    return r != NULL && index < r->trace.n ? r->trace.at[index] : (ptxexec_trace_event){.name = ""};
 }
 
 size_t ptxexec_report_opcode_count(const ptxexec_report *r)
 {
-    return r->opcodes.n;
+    return r == NULL ? 0 : r->opcodes.n;
 }
 
 ptxexec_opcode_count ptxexec_report_opcode(const ptxexec_report *r, size_t index)
 {
-    return index < r->opcodes.n ? r->opcodes.at[index] : (ptxexec_opcode_count){.opcode = ""};
+    return r != NULL && index < r->opcodes.n ? r->opcodes.at[index]
+                                             : (ptxexec_opcode_count){.opcode = ""};
 }
 
 size_t ptxexec_report_line_count(const ptxexec_report *r)
 {
-    return r->lines.n;
+    return r == NULL ? 0 : r->lines.n;
 }
 
 ptxexec_line_stats ptxexec_report_line(const ptxexec_report *r, size_t index)
 {
-    return index < r->lines.n ? r->lines.at[index] : (ptxexec_line_stats){.opcode = ""};
+    return r != NULL && index < r->lines.n ? r->lines.at[index]
+                                           : (ptxexec_line_stats){.opcode = ""};
 }
 
 const char *ptxexec_report_output(const ptxexec_report *r)
 {
-    return r->output;
+    return r == NULL ? "" : r->output;
 }

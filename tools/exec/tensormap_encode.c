@@ -33,6 +33,9 @@ ptxexec_status ptxexec_tensormap_encode(const ptxexec_tensormap *map, unsigned c
 {
     ptxexec_tensormap m = {.struct_size = 0};
     size_t n_errors;
+    if (map == NULL || out == NULL) {
+        return PTXEXEC_E_MISUSE;
+    }
     (void)ptxexec_tensormap_check(map, NULL, 0, &n_errors);
     memset(out, 0, 128);
     if (n_errors != 0) {

@@ -167,8 +167,11 @@ static void tell(ptxexec_tensormap_fault *out, const pe_tm_rule *rule, const rul
 size_t ptxexec_tensormap_check(const ptxexec_tensormap *map, ptxexec_tensormap_fault *out,
                                size_t max, size_t *n_errors)
 {
-    ptxexec_tensormap own = {.struct_size = 0};
-    memcpy(&own, map, map->struct_size < sizeof own ? map->struct_size : sizeof own);
+    ptxexec_tensormap own = {.struct_size = 0}; /* without a map: zeros, which break rules */
+    if (map != NULL) {
+        memcpy(&own, map, map->struct_size < sizeof own ? map->struct_size : sizeof own);
+    }
+    max = out == NULL ? 0 : max;
     const pe_tm_type *t = pe_tm_type_of(own.type);
     uint32_t rank = own.rank > PE_TM_DIMS ? PE_TM_DIMS : own.rank;
     size_t n = 0;

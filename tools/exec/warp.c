@@ -199,7 +199,17 @@ void pe_warp_run(pe_warp *w, uint32_t budget)
         }
         choose_group(w);
         bool has_others = w->active != w->runnable;
+        const uint64_t most = cta->launch->o.max_steps;
+        if (cta->n_steps >= most) {
+            uint32_t lanes = w->active != 0 ? w->active : w->live;
+            const pe_inst *at = &cta->launch->m->code.at[w->lane[pe_first(lanes)].pc];
+            pe_fault_at(w, at, PTXEXEC_F_STEP_LIMIT, (pe_place){.lanes = lanes},
+                        "the CTA ran %llu warp instructions, the limit; this warp stands here",
+                        (unsigned long long)most);
+            return;
+        }
         uint32_t limit = budget - used;
+        limit = most - cta->n_steps < limit ? (uint32_t)(most - cta->n_steps) : limit;
         uint32_t turn = w->is_fair_turn ? PE_FAIR_TURN : PE_TOGETHER;
         if (has_others && limit > turn - w->n_together) {
             limit = turn - w->n_together;
@@ -211,13 +221,6 @@ void pe_warp_run(pe_warp *w, uint32_t budget)
         if (w->n_together >= turn) {
             w->is_fair_turn = !w->is_fair_turn;
             w->n_together = 0;
-        }
-        if (cta->n_steps > cta->launch->o.max_steps && !cta->is_failed && w->live != 0) {
-            uint32_t lanes = w->active != 0 ? w->active : w->live;
-            const pe_inst *at = &cta->launch->m->code.at[w->lane[pe_first(lanes)].pc];
-            pe_fault_at(w, at, PTXEXEC_F_STEP_LIMIT, (pe_place){.lanes = lanes},
-                        "the CTA ran %llu warp instructions, the limit; this warp stands here",
-                        (unsigned long long)cta->launch->o.max_steps);
         }
     }
 }

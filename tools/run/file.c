@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MAX_INPUT = 1 << 30, BLOCK = 1 << 16 };
+enum { MAX_INPUT = 1 << 30, BLOCK = 1 << 16, LONGEST_LINK = 4096 };
 
 static run_exit read_stream(const run_msgs *m, pg_arena *a, FILE *in, const char *path, pg_str *out)
 {
@@ -84,9 +84,10 @@ static FILE *open_beside(const char *path, pg_strbuf *name)
 }
 
 typedef struct output { /* what becomes of one file */
-    char *target; /* where it goes, through links, so that a link stays one; NULL: no such file */
-    pg_strbuf beside; /* the whole file under another name; empty: none */
-    bool is_special;  /* a device or pipe is written, never replaced; "-" */
+    char *target;       /* where it goes, through links, so that a link stays one */
+    pg_strbuf beside;   /* the whole file under another name; empty: none */
+    bool is_special;    /* a device or pipe is written, never replaced; "-" */
+    bool is_twice;      /* an earlier one goes there too */
 } output;
 
 static bool close_all(FILE *out, bool is_good)
@@ -95,6 +96,78 @@ static bool close_all(FILE *out, bool is_good)
     bool is_closed = fclose(out) == 0;
     errno = is_good ? errno : error;
     return is_good && is_closed;
+}
+
+static char *text_of(pg_strbuf *text)
+{
+    char *copy = text->is_oom ? NULL : strdup(pg_strbuf_str(text).ptr);
+    if (text->is_oom) {
+        errno = ENOMEM;
+    }
+    return copy;
+}
+
+/* The folder of a path, with the slash; "" where it names none. */
+static pg_str folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return (pg_str){path, slash == NULL ? 0 : (size_t)(slash - path) + 1};
+}
+
+/* What a link that leads nowhere yet leads to; NULL if this is no link. */
+static char *follow(const char *path)
+{
+    char to[LONGEST_LINK];
+    ssize_t n = readlink(path, to, sizeof to);
+    if (n < 0 || n == (ssize_t)sizeof to) {
+        return NULL;
+    }
+    pg_strbuf text;
+    pg_strbuf_init(&text, pg_alloc_default());
+    pg_put_str(&text, n != 0 && to[0] == '/' ? PG_STR("") : folder_of(path));
+    pg_put_str(&text, (pg_str){to, (size_t)n});
+    char *copy = text_of(&text);
+    pg_strbuf_fini(&text);
+    return copy;
+}
+
+/* The one name of a file that need not be there yet, so that two can be compared; NULL and errno
+ * where its folder is not there. */
+static char *one_name(const char *path)
+{
+    enum { MOST_LINKS = 40 };
+    if (path[0] == '\0') {
+        errno = ENOENT;
+        return NULL;
+    }
+    char *at = strdup(path);
+    char *is_there = at == NULL ? NULL : realpath(at, NULL);
+    for (int i = 0; at != NULL && is_there == NULL && i < MOST_LINKS; i++) {
+        char *next = follow(at);
+        if (next == NULL) {
+            break;
+        }
+        free(at);
+        at = next;
+    }
+    if (is_there != NULL || at == NULL) {
+        free(at);
+        return is_there;
+    }
+    pg_strbuf text;
+    pg_strbuf_init(&text, pg_alloc_default());
+    pg_str folder = folder_of(at);
+    pg_put_str(&text, folder.len == 0 ? PG_STR(".") : folder);
+    char *place = text.is_oom ? NULL : realpath(pg_strbuf_str(&text).ptr, NULL);
+    const int error = errno;
+    pg_strbuf_clear(&text);
+    pg_putf(&text, "%s/%s", place == NULL ? "" : place, at + folder.len);
+    char *name = place == NULL ? NULL : text_of(&text);
+    pg_strbuf_fini(&text);
+    free(place);
+    free(at);
+    errno = name == NULL ? error : errno;
+    return name;
 }
 
 /* Writes all of it under another name, in the same folder. */
@@ -107,8 +180,8 @@ static bool prepare(const run_file *f, output *o)
     if (o->is_special) {
         return true;
     }
-    o->target = realpath(f->path, NULL);
-    FILE *out = open_beside(o->target == NULL ? f->path : o->target, &o->beside);
+    o->target = one_name(f->path);
+    FILE *out = o->target == NULL ? NULL : open_beside(o->target, &o->beside);
     if (out == NULL) {
         int error = errno;
         pg_strbuf_clear(&o->beside);
@@ -130,9 +203,9 @@ static bool write_special(const run_file *f, const output *o)
     return out != NULL && close_all(out, put_all(out, f->head, f->body));
 }
 
-static bool put_in_place(const run_file *f, output *o)
+static bool put_in_place(output *o)
 {
-    if (!o->is_special && rename(o->beside.ptr, o->target == NULL ? f->path : o->target) != 0) {
+    if (!o->is_special && rename(o->beside.ptr, o->target) != 0) {
         return false;
     }
     pg_strbuf_clear(&o->beside);
@@ -148,12 +221,22 @@ static const run_file *write_all(const run_file *files, output *outputs, size_t 
         }
     }
     for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j < i; j++) {
+            if (!outputs[i].is_special && !outputs[j].is_special &&
+                strcmp(outputs[i].target, outputs[j].target) == 0) {
+                errno = EEXIST;
+                outputs[i].is_twice = true;
+                return &files[i];
+            }
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
         if (!write_special(&files[i], &outputs[i])) {
             return &files[i];
         }
     }
     for (size_t i = 0; i < n; i++) {
-        if (!put_in_place(&files[i], &outputs[i])) {
+        if (!put_in_place(&outputs[i])) {
             return &files[i];
         }
     }
@@ -168,6 +251,7 @@ run_exit run_write_files(const run_msgs *m, const run_file *files, size_t n)
     }
     const run_file *failed = write_all(files, outputs, n);
     int error = errno;
+    bool is_twice = failed != NULL && outputs[failed - files].is_twice;
     for (size_t i = 0; i < n; i++) {
         if (outputs[i].beside.len != 0) {
             (void)unlink(outputs[i].beside.ptr);
@@ -176,6 +260,9 @@ run_exit run_write_files(const run_msgs *m, const run_file *files, size_t n)
         free(outputs[i].target);
     }
     free(outputs);
+    if (is_twice) {
+        return run_fail(m, RUN_USAGE, RUN_MSG_USAGE_REPEATED, NULL, "the command", failed->path);
+    }
     return failed == NULL
                ? RUN_OK
                : run_fail(m, RUN_TOOL, RUN_MSG_CANNOT_WRITE, failed->path, strerror(error));

@@ -155,13 +155,45 @@ static bool is_identifier(pg_str s)
     return s.len != 0;
 }
 
+static void put_shape(pg_strbuf *out, uint32_t rank, const uint64_t *shape)
+{
+    pg_put(out, "(");
+    for (uint32_t i = 0; i < rank; i++) {
+        pg_put(out, i == 0 ? "" : ", ");
+        pg_put_u64(out, shape[i]);
+    }
+    pg_put(out, rank == 1 ? ",)" : ")");
+}
+
+/* Said before sizes are asked for that only this array's shape could have told. */
+static run_exit wrong_rank(const maker *k, const run_value *v)
+{
+    pg_strbuf have;
+    pg_strbuf want;
+    pg_strbuf_init(&have, pg_alloc_default());
+    pg_strbuf_init(&want, pg_alloc_default());
+    put_shape(&have, v->array.rank, v->array.shape);
+    for (uint32_t d = 0; d < v->spec->rank; d++) {
+        pg_putf(&want, "%s%.*s", d == 0 ? "(" : ", ", PG_STR_ARG(v->spec->shape[d]));
+    }
+    pg_put(&want, v->spec->rank == 1 ? ",)" : ")");
+    run_exit status = run_fail(k->msgs, RUN_INPUT, RUN_MSG_ARG_SHAPE, k->request->file,
+                               v->spec->name, pg_strbuf_str(&have).ptr, pg_strbuf_str(&want).ptr);
+    pg_strbuf_fini(&have);
+    pg_strbuf_fini(&want);
+    return status;
+}
+
 /* An extent that is just a name, of an array that is there, tells the name's value. */
-static void infer_from_shapes(const maker *k)
+static run_exit infer_from_shapes(const maker *k)
 {
     for (uint32_t i = 0; i < k->in->manifest->n_args; i++) {
         const run_value *v = &k->in->values[i];
-        if (v->spec->kind != RUN_ARG_POINTER || !v->has_value || v->spec->rank != v->array.rank) {
+        if (v->spec->kind != RUN_ARG_POINTER || !v->has_value || !v->spec->has_shape) {
             continue;
+        }
+        if (v->spec->rank != v->array.rank) {
+            return wrong_rank(k, v);
         }
         for (uint32_t d = 0; d < v->spec->rank; d++) {
             pg_str extent = v->spec->shape[d];
@@ -171,6 +203,7 @@ static void infer_from_shapes(const maker *k)
             }
         }
     }
+    return RUN_OK;
 }
 
 /* Defaults may speak of each other: as many rounds as there are of them. */
@@ -192,16 +225,6 @@ static void fill_defaults(const maker *k)
             }
         }
     }
-}
-
-static void put_shape(pg_strbuf *out, uint32_t rank, const uint64_t *shape)
-{
-    pg_put(out, "(");
-    for (uint32_t i = 0; i < rank; i++) {
-        pg_put(out, i == 0 ? "" : ", ");
-        pg_put_u64(out, shape[i]);
-    }
-    pg_put(out, rank == 1 ? ",)" : ")");
 }
 
 static run_exit wrong_shape(const maker *k, const run_value *v, const run_array *want)
@@ -354,7 +377,10 @@ static run_exit make_all(const maker *k)
     if (status != RUN_OK) {
         return status;
     }
-    infer_from_shapes(k);
+    status = infer_from_shapes(k);
+    if (status != RUN_OK) {
+        return status;
+    }
     fill_defaults(k);
     for (uint32_t i = 0; i < k->in->manifest->n_args; i++) {
         run_value *v = &k->in->values[i];
