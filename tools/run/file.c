@@ -142,13 +142,18 @@ static char *one_name(const char *path)
     }
     char *at = strdup(path);
     char *is_there = at == NULL ? NULL : realpath(at, NULL);
-    for (int i = 0; at != NULL && is_there == NULL && i < MOST_LINKS; i++) {
+    for (int i = 0; at != NULL && is_there == NULL; i++) {
         char *next = follow(at);
         if (next == NULL) {
             break;
         }
         free(at);
         at = next;
+        if (i == MOST_LINKS) {
+            free(at);
+            errno = ELOOP;
+            return NULL;
+        }
     }
     if (is_there != NULL || at == NULL) {
         free(at);
