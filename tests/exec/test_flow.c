@@ -70,9 +70,9 @@ static uint32_t half_sums(uint32_t l)
 {
     return l < 16 ? 120 : 376;
 }
-static uint32_t leader(uint32_t l)
+static uint32_t leads(uint32_t l) /* one of those that are there */
 {
-    return l == 3 ? 1u : 0u;
+    return l < 3 ? 0 : 1;
 }
 
 Test(exec_flow, lanes_meet_from_two_sides)
@@ -89,10 +89,13 @@ Test(exec_flow, lanes_meet_from_two_sides)
                              "0xFFFF0000;\nbra E;\nA:\n"
                              "redux.sync.add.u32 %r4, %r1, 0x0000FFFF;\nE:\n" STORE_LANE("%r4")),
                  half_sums);
-    expect_lanes(EXEC_KERNEL("setp.lt.u32 %p1, %r1, 3;\nmov.u32 %r4, 0;\n@%p1 bra E;\nelect.sync "
-                             "%r5|%p2, 0xFFFFFFF8;\n"
-                             "selp.u32 %r4, 1, 0, %p2;\nE:\n" STORE_LANE("%r4")),
-                 leader);
+    expect_lanes(
+        EXEC_KERNEL(
+            "setp.lt.u32 %p1, %r1, 3;\nmov.u32 %r4, 0;\n@%p1 bra E;\nelect.sync "
+            "%r5|%p2, 0xFFFFFFF8;\n"
+            "vote.sync.ballot.b32 %r4, %p2, 0xFFFFFFF8;\npopc.b32 %r4, %r4;\nE:\n" STORE_LANE(
+                "%r4")),
+        leads);
 }
 
 #define FIB                                                                             \

@@ -55,17 +55,18 @@ static const row rows[] = {
     {"two counts in a group", BOUND(128), 128, PTXEXEC_F_WARP_GROUP, "instead",
      "setp.lt.u32 %p2, %r1, 32;\n@%p2 bra $A;\n" DEC(128) "bra $E;\n$A:\n" DEC(120) "$E:\n"},
     {"a CTA of three warps", ".maxnreg 64", 96, PTXEXEC_F_WARP_GROUP, "no warp 3", DEC(24)},
-    /* elect.sync: one lane of the warp, the same in each */
+    /* elect.sync: one lane of those that are there; with seed 0 the first */
     {"elect", "", 64, GOOD, "",
-     "elect.sync %r3|%p1, 0xFFFFFFFF;\nselp.u32 %r4, 1, 0, %p1;\nshl.b32 %r3, %r3, 1;\n"
-     "or.b32 %r4, %r4, %r3;\nand.b32 %r5, %r1, 31;\nsetp.ne.u32 %p2, %r5, 0;\n"
-     "@%p2 sub.u32 %r4, 1, %r4;\n" OUT("%r4")},
+     "elect.sync %r3|%p1, 0xFFFFFFFF;\nand.b32 %r5, %r1, 31;\nsetp.eq.u32 %p2, %r5, %r3;\n"
+     "xor.pred %p2, %p2, %p1;\nvote.sync.ballot.b32 %r6, %p1, 0xFFFFFFFF;\npopc.b32 %r6, %r6;\n"
+     "selp.u32 %r4, 0, %r6, %p2;\n" OUT("%r4")},
     {"elect among the lanes that are there", "", 32, GOOD, "",
      "setp.lt.u32 %p1, %r1, 5;\nmov.u32 %r4, 1;\n@%p1 bra $E;\n"
-     "elect.sync %r3|%p2, 0xFFFFFFE0;\nsub.u32 %r4, %r3, 4;\n$E:\n" OUT("%r4")},
+     "elect.sync %r3|%p2, 0xFFFFFFE0;\nsetp.ge.u32 %p2, %r3, 5;\nselp.u32 %r4, 1, 0, %p2;\n"
+     "$E:\n" OUT("%r4")},
     {"elect after lanes exited", "", 32, GOOD, "",
      OUT("1") "setp.lt.u32 %p1, %r1, 5;\n@%p1 exit;\nelect.sync %r3|%p2, 0xFFFFFFFF;\n"
-              "sub.u32 %r4, %r3, 4;\n" OUT("%r4")},
+              "setp.ge.u32 %p2, %r3, 5;\nselp.u32 %r4, 1, 0, %p2;\n" OUT("%r4")},
     {"elect in divergent code", "", 32, PTXEXEC_F_DEADLOCK, "wait for the lanes",
      "setp.lt.u32 %p1, %r1, 5;\n@%p1 bra $E;\nelect.sync %r3|%p2, 0xFFFFFFFF;\n$E:\n"
      "bar.warp.sync -1;\n"},

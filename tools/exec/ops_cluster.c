@@ -124,9 +124,9 @@ static void cluster_wait(pe_warp *w, const pe_inst *i, uint32_t mask)
 void pe_dec_cluster_barrier(pe_dec *d)
 {
     uint32_t what = pe_take_one(d, "arrive wait");
-    uint32_t order = pe_take_one(d, "release acquire relaxed");
+    uint32_t order = pe_take_one(d, what == 1 ? "release relaxed" : "acquire");
     d->i.flags |= pe_take(d, "aligned") ? PE_I_ALIGNED : 0;
-    d->i.op = order != 3 ? 1 : 0;
+    d->i.op = order != 2 ? 1 : 0;
     if (what == 0) {
         pe_unsupported(d, "this form");
         return;

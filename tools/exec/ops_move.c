@@ -425,7 +425,8 @@ enum {               /* pe_inst.op of fences */
        F_ACQUIRE = 8,
        F_RELEASE = 16,
        F_SC = 32,
-       F_MAP = 64 /* what was written of tensor maps is there for copies */
+       F_MAP = 64,      /* what was written of the tensor map is there for copies */
+       F_MAP_SENT = 128 /* what was written of tensor maps may go there */
 };
 
 static void fence(pe_warp *w, const pe_inst *i, uint32_t mask)
@@ -442,8 +443,14 @@ static void fence(pe_warp *w, const pe_inst *i, uint32_t mask)
     if ((i->op & F_GLOBAL) != 0) {
         pe_race_global_proxy_fence(w);
     }
+    if ((i->op & F_MAP_SENT) != 0) {
+        pe_race_map_sent(w);
+    }
     if ((i->op & F_MAP) != 0) {
-        pe_race_map_fence(w);
+        pg_foreach_lane(l, mask)
+        {
+            pe_race_map_fence(w, pe_src64(w, i->a)[l] + (uint64_t)i->imm);
+        }
     }
     if ((i->op & (F_ACQUIRE | F_RELEASE)) != 0) {
         pe_fence f = {.is_acquire = (i->op & F_ACQUIRE) != 0,
@@ -469,12 +476,17 @@ void pe_dec_fence(pe_dec *d)
         d->i.op = (uint16_t)((proxy == 2 && space != 1) || proxy == 3 ? F_ASYNC : 0);
         d->i.op |= proxy == 2 && space < 2 ? F_GLOBAL : 0;
         d->i.op |= proxy == 4 && order == 3 ? F_MAP : 0;
+        d->i.op |= proxy == 4 && order == 4 ? F_MAP_SENT : 0;
         d->m->has_async_proxy = d->m->has_async_proxy || (d->i.op & F_ASYNC) != 0;
     } else {
         d->i.op = is_init ? F_INIT : 0;
         d->i.op |= order != 4 ? F_ACQUIRE : 0;
         d->i.op |= order != 3 ? F_RELEASE : 0;
         d->i.op |= order == 1 || is_membar ? F_SC : 0;
+    }
+    if ((d->i.op & F_MAP) != 0) {
+        d->i.space = PG_PTX_SP_NONE;
+        pe_in_address(d, 0);
     }
     pe_emit(d, d->i.op == 0 ? nothing : fence);
 }

@@ -100,6 +100,18 @@ static void match_results(const pe_warp *w, const pe_inst *i, uint32_t set, pe_m
     out->poison_pred = out->poison;
 }
 
+/* Which lane leads is not said, but that it is the same for the same lanes: with seed 0 the first,
+ * else drawn. */
+static uint32_t leader_of(const pe_warp *w, uint32_t set)
+{
+    uint64_t x = w->cta->launch->o.seed ^ (uint64_t)set << 32;
+    uint32_t n = w->cta->launch->o.seed == 0 ? 0 : (uint32_t)(pe_random(&x) >> 33) % pe_count(set);
+    while (n-- > 0) {
+        set &= set - 1;
+    }
+    return pe_first(set);
+}
+
 static uint32_t fold(uint32_t op, bool is_signed, uint32_t a, uint32_t b)
 {
     bool is_less = is_signed ? (int32_t)a < (int32_t)b : a < b;
@@ -144,9 +156,9 @@ void pe_sync_results(pe_warp *w, const pe_inst *i, uint32_t set, pe_met *out)
     case M_REDUX: redux_results(w, i, set, out); break;
     case M_ELECT:
         for (uint32_t l = 0; l < PE_LANES; l++) {
-            out->val[l] = pe_first(set);
+            out->val[l] = leader_of(w, set);
         }
-        out->pred = 1u << pe_first(set);
+        out->pred = 1u << leader_of(w, set);
         break;
     default: break;
     }

@@ -1,6 +1,7 @@
 /* ops_tensormap.c: tensor maps made on the device: tensormap.replace and tensormap.cp_fenceproxy.
  * The fields stand where docs/executor.md says. */
 #include "tools/exec/ops.h"
+#include "tools/exec/race.h"
 #include "tools/exec/tensormap.h"
 
 typedef struct field {
@@ -136,6 +137,11 @@ static void publish(pe_warp *w, const pe_inst *i, uint32_t mask)
     note(w, i, 1u << lane, to, PE_T_WRITE);
     memcpy(map, p, PE_TMAP_SIZE);
     memcpy(poison[1], poison[0], PE_TMAP_SIZE);
+}
+
+bool pe_is_map_publish(const pe_inst *i)
+{
+    return i->fn == publish;
 }
 
 static void decode_publish(pe_dec *d)

@@ -40,6 +40,11 @@ typedef struct pe_flight { /* a read by the async proxy that nobody waited for *
     uint32_t serial;
 } pe_flight;
 
+typedef struct pe_map_fence { /* the last one between proxies for the tensor map at an address */
+    uint64_t at;
+    uint32_t time;
+} pe_map_fence;
+
 /* The last write that a product found in order, with a fence: the next bytes mostly have the same
  * one. Holds for one thread and instruction. */
 typedef struct pe_write_seen {
@@ -80,7 +85,7 @@ struct pe_races {
     uint32_t n_pages;
     pe_write_seen seen_ok;
     uint32_t proxy_time; /* of the launch: the last fence between proxies for global memory */
-    uint32_t map_time;   /* and the last one for tensor maps */
+    PG_VEC(pe_map_fence) map_fences;
 };
 
 pe_races *pe_races_new(pe_cluster *cluster); /* NULL when out of memory */
@@ -105,7 +110,11 @@ void pe_race_cluster_over(pe_cluster *c); /* before waiters are woken */
 void pe_race_cluster_waited(pe_warp *w, uint32_t mask);
 void pe_race_proxy_fence(pe_warp *w, uint32_t mask);
 void pe_race_global_proxy_fence(pe_warp *w);
-void pe_race_map_fence(pe_warp *w);
+void pe_race_map_fence(pe_warp *w, uint64_t at);
+/* What was written of tensor maps until now may be fenced for; tensormap.cp_fenceproxy does so
+ * itself. */
+void pe_race_map_sent(pe_warp *w);
+bool pe_is_map_publish(const pe_inst *i); /* ops_tensormap.c */
 /* A copy goes by the tensor map at `at` in global memory: ordered behind who wrote it, and behind a
  * fence of its proxy. */
 void pe_race_map_used(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t at);

@@ -55,6 +55,7 @@ struct pe_gshadow {
     pg_map edge_of;
     PG_VEC(gedge) edges;
     uint32_t now, sc_time, proxy_time;
+    uint32_t maps_sent; /* of the last fence that lets tensor maps go */
 };
 
 bool pe_gshadow_init(pe_launch *l)
@@ -386,14 +387,41 @@ void pe_race_global_proxy_fence(pe_warp *w)
     w->cta->launch->gshadow->proxy_time = now;
 }
 
-void pe_race_map_fence(pe_warp *w)
+void pe_race_map_fence(pe_warp *w, uint64_t at)
 {
-    w->cta->races->map_time = pe_gshadow_now(w->cta->launch);
+    pe_races *r = w->cta->races;
+    uint32_t k = 0;
+    while (k < r->map_fences.n && r->map_fences.at[k].at != at) {
+        k++;
+    }
+    pe_map_fence f = {.at = at, .time = pe_gshadow_now(w->cta->launch)};
+    if (k < r->map_fences.n) {
+        r->map_fences.at[k] = f;
+    } else if (!pg_vec_push(&r->arena, &r->map_fences, f)) {
+        w->cta->worker->is_oom = true;
+    }
+}
+
+void pe_race_map_sent(pe_warp *w)
+{
+    w->cta->launch->gshadow->maps_sent = pe_gshadow_now(w->cta->launch);
+}
+
+/* When the cluster last fenced for the map; 0: never. */
+static uint32_t fenced_at(const pe_races *r, uint64_t map)
+{
+    for (uint32_t k = 0; k < r->map_fences.n; k++) {
+        if (r->map_fences.at[k].at == map) {
+            return r->map_fences.at[k].time;
+        }
+    }
+    return 0;
 }
 
 void pe_race_map_used(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t at)
 {
     const ptxexec_module *m = w->cta->launch->m;
+    uint32_t fenced = fenced_at(w->cta->races, at);
     pe_gshadow_range(w, i, lane, at, MAP_SIZE, PE_T_READ);
     for (uint32_t k = 0; k < MAP_SIZE && !w->cta->is_failed; k += 4) {
         const gpage *p = page_at(w->cta->launch->gshadow, at + k, 4);
@@ -402,12 +430,15 @@ void pe_race_map_used(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t at)
             return;
         }
         const mark *written = &p->cells[((at + k) & (PAGE - 1)) >> p->shift].write;
-        if (written->cluster != 0 && written->time >= w->cta->races->map_time) {
+        bool is_sent = pe_is_map_publish(&m->code.at[written->pc]) ||
+                       written->time < w->cta->launch->gshadow->maps_sent;
+        if (written->cluster != 0 && (!is_sent || written->time >= fenced)) {
             pe_fault_at(w, i, PTXEXEC_F_PROXY,
                         (pe_place){.lanes = 1u << lane, .address = at, .size = MAP_SIZE},
                         "the copy goes by the tensor map at 0x%llx, which line %u wrote, and no "
-                        "fence.proxy.tensormap::generic.acquire lies between",
-                        (unsigned long long)at, m->srcs.at[m->code.at[written->pc].src].loc.line);
+                        "fence.proxy.tensormap::generic.%s lies between",
+                        (unsigned long long)at, m->srcs.at[m->code.at[written->pc].src].loc.line,
+                        is_sent ? "acquire of its address" : "release");
         }
     }
 }
