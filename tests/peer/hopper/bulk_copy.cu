@@ -41,14 +41,13 @@ PEER_KERNEL
     for (u32 c = 0; c < n; c++) {
         u32 s = c % 2;
         if (t == 0 && c + 1 < n) {
-            bulk_wait_read<0>(); /* what left from the other buffer */
             mbar_expect(&full[s ^ 1], CHUNK * 4);
             bulk_load(buffer + (s ^ 1) * 2 * CHUNK, in + (c + 1) * CHUNK, &full[s ^ 1], CHUNK * 4);
         }
         mbar_wait(&full[s], c / 2 & 1);
         u32 *at = buffer + s * 2 * CHUNK;
         if (t == 0) {
-            bulk_wait_read<0>();
+            bulk_wait_read<1>(); /* what left from this buffer */
         }
         __syncthreads();
         for (u32 i = t; i < CHUNK; i += 128) {

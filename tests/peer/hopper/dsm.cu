@@ -100,7 +100,7 @@ template <u32 N> FN u32 dsm_red_async(u32 part)
 {
     __shared__ __align__(8) u64 full;
     __shared__ u32 total;
-    if (threadIdx.x == 0) {
+    if (threadIdx.x == 32) { /* not the thread that fences for the mbarrier */
         total = 0;
     }
     expect_from_cluster(&full, N * 4);
@@ -110,10 +110,8 @@ template <u32 N> FN u32 dsm_red_async(u32 part)
                      "r"(part), "r"(address_in(&full, threadIdx.x))
                      : "memory");
     }
-    mbar_wait_cluster(&full, 0);
-    u32 sum = total;
-    cluster_sync();
-    return sum;
+    mbar_wait_cluster(&full, 0); /* all have sent me theirs: nobody touches my memory any more, and I may leave */
+    return total;
 }
 
 template <u32 N> FN u32 dsm_st_async(u32 part)
@@ -133,7 +131,6 @@ template <u32 N> FN u32 dsm_st_async(u32 part)
         u32 is_right = (box[r][1] ^ 1) == box[r][0] && ~box[r][2] == box[r][0] && box[r][3] == box[r][0] + 2;
         sum += box[r][0] + 1 - is_right;
     }
-    cluster_sync();
     return sum;
 }
 

@@ -25,9 +25,8 @@ PEER_KERNEL
     (void)n_out;
     put_rows(sm, in + 256 * 32, threadIdx.x, 256);
     async_fence();
-    __syncthreads();
     if (group == 1) {
-        bar_arrive(2, 256); /* the first turn is of group 0 */
+        bar_arrive(2, 256); /* the first turn is of group 0; B is there when it comes */
     }
     for (u32 block = group; block < 4; block += 2) {
         put_rows(a, in + block * 64 * 32, t, 128);

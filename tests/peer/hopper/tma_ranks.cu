@@ -29,7 +29,7 @@ PEER_MAPS_KERNEL(32)
     u32 from = 0;
     for (u32 r = 0; r < 5; r++) {
         const peer_map *m = &maps.at[r];
-        unsigned char *to = sm + r * 384;
+        unsigned char *to = sm;
         if (elect_one()) {
             mbar_expect(&full, words[r] * 4);
             switch (r) {

@@ -228,7 +228,7 @@ def jobs():
     for tm, tn, tk, stages in ((128, 128, 64, 3), (128, 256, 64, 2)):
         yield f"matmul_specialized_{tn}_{stages}", matmul_by_maps(rng, "matmul_persistent", 300, 264, 200, (tm, tn, tk), stages,
                                                                    PROGRAMS=2, SPECIALIZED=True)
-    yield "matmul_specialized_k", matmul_by_maps(rng, "matmul_specialized_k", 130, 136, 264, (128, 128, 64))
+    yield "matmul_specialized_k", matmul_by_maps(rng, "matmul_specialized_k", 130, 136, 440, (128, 128, 64))
     yield "attention_specialized", attention(rng, 2, 200, 64, "attention_specialized", (128, 64))
 
 
