@@ -2,6 +2,7 @@
 stop at barriers.
 
 Calls, indirect branches and barriers that a part of the CTA takes part in end a walk with the answer "anything may happen"."""
+import copy
 import math
 import re
 
@@ -51,6 +52,17 @@ class Statement:
         return [(space, reads, writes, False)]
 
 
+def of(subject, place):
+    """The flow of the function in the subject's text that holds the place; what was found out about it stays."""
+    known = subject.__dict__.setdefault("flows", {})
+    for f in known.values():
+        if f.start <= place < f.end:
+            return f.seen_from(place)
+    made = Flow(subject.text, place)
+    known[made.start] = made
+    return made.seen_from(place)
+
+
 class Flow:
     """The statements of the function that holds a place."""
 
@@ -68,6 +80,8 @@ class Flow:
         for found in PIECE.finditer(blank, start, end):
             if found.group("label"):
                 labels[tuple(scopes), found.group("label")] = len(self.at)
+            elif found.group("op") and blank[found.start() - 1] == ".":
+                continue  # a declaration
             elif found.group("op"):
                 self.at.append(Statement(len(self.at), found, scopes))
             elif found.group("open") == "{":
@@ -92,7 +106,13 @@ class Flow:
         for s in self.at:
             for n in s.next:
                 self.previous[n].append(s.number)
-        self.here = next(s.number for s in self.at if s.start + len(s.guard) >= place)
+        self.start, self.end, self.here, self.notes = head, end, None, {}
+
+    def seen_from(self, place):
+        """The same, with the statement at a place as `here`."""
+        out = copy.copy(self)
+        out.here = next(s.number for s in self.at if s.start + len(s.guard) >= place)
+        return out
 
     def walk(self, is_end, is_back=False, begin=None):
         """Statements on ways from `here` to those where is_end holds, or the function's end; without the ends."""

@@ -110,7 +110,7 @@ def count(s):
     at = 1 if len(s.args) == 2 else None
     if s.op.startswith(("bar.red", "barrier.red")) or at is None or "warp" in s.op:
         return
-    yield "another barrier", s.put(args=["15", *s.args[1:]])
+    yield "another barrier", s.put(args=["15", *s.args[1:]]) if s.args[0].isdigit() else s.changed(0, "xor 8")
     yield "a warp more", s.changed(1, "add 32")
     yield "a warp less", s.changed(1, "add -32")
     if ".sync" in s.op:
@@ -173,7 +173,8 @@ OPERATORS = [
     (r"membar\.", [delete, scope]),
     (r"bar\.warp\.sync", [delete]),
     (r"(bar|barrier)(\.cta)?\.(sync|arrive)", [delete, count]),
-    (r"barrier\.cluster\.(arrive|wait)", [delete, to_relaxed]),
+    (r"barrier\.cluster\.arrive", [delete, to_relaxed]),
+    (r"barrier\.cluster\.wait", [delete]),
     (r"mbarrier\.init", [delete, init]),
     (r"mbarrier\.(arrive|arrive_drop|expect_tx|complete_tx)\b", [delete, tx, arrivals, to_relaxed]),
     (r"mbarrier\.(try_wait|test_wait)", [wait_for_nothing, parity, to_relaxed]),

@@ -1,14 +1,16 @@
 """Why a mutant that the executor does not notice makes no difference: rules, each with a condition that is checked for every
-such mutant, and its argument from the PTX ISA (sections of version 9.0). Conditions look at the text (flow.py), or run another
-text in the mutant's place.
+such mutant, and its argument from the PTX ISA (sections by their titles). Conditions look at the text (flow.py, pairs.py), or
+run another text in the mutant's place that traps where the condition does not hold (probe.py); none asks whether a race is seen.
 
-What happens before what is causality order (8.9.5): base causality follows from program order, from synchronisation (8.9.4: a
+What happens before what is causality order: base causality follows from program order, from synchronisation (a
 release pattern that an acquire pattern observes, or a barrier) and from chains of these. Two accesses that conflict and are
 ordered give one value in each execution; what orders no such pair can go."""
 import re
 
 import flow
+import waits
 from operators import COMMENT
+from pairs import Pairs
 
 
 class Look:
@@ -17,7 +19,8 @@ class Look:
     def __init__(self, mutant, run, modes):
         self.m, self.at, self.what, self.text = mutant, mutant.at, mutant.what, mutant.subject.text
         self.run, self.has_isa = run, any(races == "isa" for races, _ in modes)
-        self.flow = flow.Flow(self.text, self.at.start)
+        self.flow = flow.of(mutant.subject, self.at.start)
+        self.pairs = Pairs(self)
 
     def instead(self, statement):
         return self.text[:self.at.start] + statement + self.text[self.at.end:]
@@ -53,56 +56,6 @@ def meets(statements, space):
     return any(x[1] for x in t), any(x[2] for x in t)
 
 
-REGISTER = re.compile(r"%[\w$]+")
-
-
-def sources(s):
-    """Registers that a statement reads: all but its first operand, and those in brackets."""
-    first = s.args[0] if s.args else ""
-    rest = " ".join(s.args[1:]) + (" " + first if first.startswith("[") or s.op.startswith(("st", "red", "bra")) else "")
-    return set(REGISTER.findall(rest))
-
-
-def results(s):
-    first = s.args[0] if s.args else ""
-    is_result = not first.startswith("[") and not s.op.startswith(("st", "red", "bra", "bar.", "ret"))
-    return set(REGISTER.findall(first)) if is_result else set()
-
-
-def closure(look, start):
-    """Registers that what `start(statement)` names flows into, wherever they stand: {register: names}."""
-    known = {}
-    changed = True
-    while changed:
-        changed = False
-        for s in look.flow.at:
-            names = set(start(s))
-            for r in sources(s):
-                names |= known.get(r, set())
-            for r in results(s):
-                if not names <= known.get(r, set()):
-                    known[r] = known.get(r, set()) | names
-                    changed = True
-    return known
-
-
-def arrays(look, statements):
-    """[(parameters that the address comes from, is read, is written)] of accesses to global memory; None if one is unknown."""
-    known = closure(look, lambda s: {s.args[1]} if s.op.startswith("ld.param") and len(s.args) > 1 else set())
-    out = []
-    for s in statements:
-        for space, reads, writes, is_async in s.touches():
-            if space == "shared":
-                continue
-            at = [a for a in s.args if a.startswith("[")]
-            k = 1 if is_async and reads or s.op.startswith("cp.async.c") else 0
-            names = set().union(*(known.get(r, set()) for r in REGISTER.findall(at[min(k, len(at) - 1)])), set()) if at else set()
-            if not names or space == "generic":
-                return None
-            out.append((names, reads, writes))
-    return out
-
-
 # ---- conditions ----
 
 def is_never_run(look):
@@ -111,28 +64,14 @@ def is_never_run(look):
 
 
 def is_next_to_barrier(look):
-    if not (look.what == "deleted" and look.flow.is_known and flow.is_cta_barrier(look.flow.at[look.flow.here])):
+    here = look.flow.at[look.flow.here]
+    if not (look.what == "deleted" and look.flow.is_known and (flow.is_cta_barrier(here) or here.op.startswith("bar.warp.sync"))):
         return False
-    return not acts(look.before(flow.is_cta_barrier)) or not acts(look.behind(flow.is_cta_barrier))
 
+    def is_end(s):
+        return flow.is_cta_barrier(s) or (here.op.startswith("bar.warp.sync") and s.op.startswith("barrier.cluster.arrive"))
 
-def has_no_pair(look):
-    if not (look.what == "deleted" and look.flow.is_known and flow.is_cta_barrier(look.flow.at[look.flow.here])):
-        return False
-    before, behind = look.before(flow.is_cta_barrier), look.behind(flow.is_cta_barrier)
-    if any(ORDERS.match(s.op) for s in before) and any(ORDERS.match(s.op) for s in behind):
-        return False
-    if any(re.match(r"(atom|red|fence|membar)\.|(ld|st)\.(volatile|relaxed|acquire|release|mmio)", s.op)
-           for s in before + behind):
-        return False  # what other CTAs see may hang on it
-    (r1, w1), (r2, w2) = meets(before, "shared"), meets(behind, "shared")
-    if (w1 and (r2 or w2)) or (w2 and r1):
-        return False
-    first, then = arrays(look, before), arrays(look, behind)
-    if first is None or then is None:
-        return False
-    return not any((w or v) and names & others for names, _, w in first for others, _, v in then if names != others or not (
-        w and v))
+    return not acts(look.before(is_end)) or not acts(look.behind(is_end))
 
 
 def is_dead_copy(look):
@@ -155,22 +94,6 @@ def is_released_twice(look):
     before = look.flow.at[max(0, s.number - 1):s.number]
     return (re.match(r"st\.release\.gpu", s.op) is not None and look.what == "relaxed" and bool(before)
             and re.match(r"fence\.(acq_rel|sc)\.(gpu|sys)", before[0].op) is not None)
-
-
-def is_empty_group(look):
-    return (look.is_op(r"cp\.async\.bulk\.(commit|wait)_group") and look.flow.is_known
-            and not any(re.match(r"cp\.(reduce\.)?async\.bulk\S*bulk_group", s.op) for s in look.before()))
-
-
-def publishes_nothing(look):
-    if not (look.what == "relaxed" and look.is_op(r"mbarrier\.arrive") and look.flow.is_known):
-        return False
-    return not any(not is_async for s in look.before(flow.is_cta_barrier) for _, _, _, is_async in s.touches())
-
-
-def is_never_read_again(look):
-    return (look.what == "waits for the reads only" and look.flow.is_known
-            and not any(meets(look.behind(), "global")))
 
 
 WORD = re.compile(r"[%\w$]+")
@@ -230,64 +153,97 @@ def is_init_behind_barrier(look):
     return not any(is_use(s.op) and s.number not in own for s in look.behind(is_barrier))
 
 
-def is_ordered_anyway(look):
-    """No address, guard or branch depends on data, and every pair is ordered by the ISA's rules without it. Not for what orders more
-    than accesses of memory."""
-    if not look.flow.is_known or look.is_op(r"wgmma\.fence|fence\.mbarrier_init"):
-        return False
-    known = closure(look, lambda s: {"data"} if s.touches() and not s.op.startswith(("st", "red")) or s.op.startswith(
-        "wgmma") else set())
-    for s in look.flow.at:
-        used = set(REGISTER.findall(s.guard))
-        if s.touches():
-            used |= {r for a in s.args if a.startswith("[") for r in REGISTER.findall(a)}
-        if any(known.get(r) for r in used):
-            return False
-    return look.run(look.m.text, [("isa" if look.has_isa else "practice", look.m.subject.more_seeds // 2)]) is None
-
-
 RULES = [
     Rule("never run", "not executed at these sizes", is_never_run,
          "A thread that does not execute a statement is not affected by it."),
     Rule("next to a barrier", "bar.sync with nothing between it and the barrier, entry or exit beside it", is_next_to_barrier,
-         "9.7.13.1, 8.9.4: a barrier of all threads orders what each did before it before what each does after it. Where a "
+         "bar.sync, Causality Order: a barrier of all threads orders what each did before it before what each does after it. Where a "
          "thread does nothing between two of them, both order the same pairs; before the first and behind the last access "
          "there is no pair."),
-    Rule("no pair", "bar.sync between accesses that cannot conflict: shared memory is only read, or touched on one side alone, "
-         "and arrays of global memory are not the same, or each thread's own", has_no_pair,
-         "8.7.1: only accesses of one location conflict, one of them a write. Pairs that lie further apart have the barriers "
-         "around this one between them. Stores to one array on both sides are each thread's own elements: a thread that met "
-         "another's would be reported."),
+    Rule("no pair", "a barrier of the CTA, of some warps or of a warp, and no access before it conflicts with one between it and "
+         "the next by another thread", lambda look: look.what in ("deleted", "does not wait") and look.pairs.needed() is None,
+         "Barrier instructions, Causality Order, Conflict and Data-races: a barrier orders what each thread did before it, or knew to "
+         "have happened, before what the others do behind it. Accesses that conflict have one location, and one is a write. Pairs that "
+         "lie further apart have the barriers around this one between them. What a thread only issued, asynchronously, no barrier "
+         "orders; a wait that the second thread itself passes, since the last barrier, orders for it; arrivals of one phase, and the "
+         "bytes that copies count there, come in any order, since the phase ends when none is missing. Without a fence between "
+         "proxies, accesses by two proxies do not conflict, else the kernel itself would be wrong."),
     Rule("copies that nobody reads", "a wait or commit of cp.async behind which shared memory is not touched", is_dead_copy,
-         "9.7.9.25.3: cp.async writes shared memory of the CTA, and its waits only say when. Nobody reads there any more, and "
+         "cp.async: it writes shared memory of the CTA, and its waits only say when. Nobody reads there any more, and "
          "the memory ends with the CTA."),
     Rule("weak, and ordered", "a volatile access made weak, without a race", is_ordered_weak,
-         "8.4, 8.7: strength matters where two accesses race, and a weak one that does is reported. One that is ordered "
+         "Conflict and Data-races: strength matters where two accesses race, and a weak one that does is reported. One that is ordered "
          "against every write reads the same value."),
     Rule("released twice", "a fence directly before a release of the same scope, or the release behind it", is_released_twice,
-         "8.8: a release pattern is a release, or a fence and then a strong write. With both, each of the two is one."),
-    Rule("empty group", "commit_group or wait_group where no copy of a bulk group can have been issued", is_empty_group,
+         "Release and Acquire Patterns: a release pattern is a release, or a fence and then a strong write. With both, each of the two is one."),
+    Rule("empty group", "commit_group or wait_group of bulk copies, and the thread has issued none", waits.is_empty_group,
          "9.7.9.27: bulk groups hold the copies that the thread issued with .bulk_group; of none, all are complete."),
-    Rule("nothing to publish", "relaxed arrival of a thread that accessed nothing since the last barrier, but through the async "
-         "proxy", publishes_nothing,
-         "8.8: a release orders the thread's own earlier accesses. Those of copies complete at the mbarrier themselves "
-         "(9.7.13.15.1: complete_tx), whatever order the arrival has."),
-    Rule("not read again", "wait_group.read instead of wait_group, global memory not touched behind it", is_never_read_again,
-         "9.7.9.27.2: the two differ in whether the writes are made visible to the thread, which asks for none of them; the "
-         "end of the grid makes them visible to the host."),
+    Rule("nothing to publish", "relaxed arrival, and nothing that the thread did or knew since the last barrier conflicts with what "
+         "those do who wait there, but copies", waits.publishes_nothing,
+         "Release and Acquire Patterns: a release orders what the thread did and knew. What copies wrote they signal themselves "
+         "(Tracking asynchronous operations by the mbarrier object), whatever order the arrival has."),
+    Rule("not read again", "wait_group.read instead of wait_group, and the thread reads no global memory behind it",
+         waits.is_never_read_again,
+         "cp.async.bulk.wait_group: the two differ in whether the writes are made visible to the thread, which asks for none of "
+         "them; the end of the grid makes them visible to the host."),
     Rule("same products", "wgmma.fence behind another one, with nothing between that touches the registers of its products but "
          "products of the same shape into the same accumulators", is_between_products,
-         "9.7.15 (wgmma.fence): it orders accesses to the accumulators and to A's registers before products that use them. The "
+         "wgmma.fence: it orders accesses to the accumulators and to A's registers before products that use them. The "
          "first product of a warp needs it, and one whose registers were accessed since the last; accumulators that products "
          "of one shape share are excepted. Shared memory is none of its business: that takes a fence of the proxies."),
     Rule("initialised before a barrier", "fence.mbarrier_init, and a barrier of all who can name the mbarrier lies between it and "
          "each use: of the cluster, or of the CTA where none can name another's", is_init_behind_barrier,
-         "9.7.13.4 (fence): it makes the thread's mbarrier.init known to the cluster. So does a barrier of the cluster that "
-         "releases and acquires, and within the CTA a barrier of it (9.7.13.1, 8.9.4). By the ISA's letter copies, which signal "
+         "fence.mbarrier_init: it makes the thread's mbarrier.init known to the cluster. So does a barrier of the cluster that "
+         "releases and acquires, and within the CTA a barrier of it. By the ISA's letter copies, which signal "
          "through the async proxy, want a fence besides: the executor reports that in kernels that keep to the ISA. In those "
          "that need the rules of practice the barrier does; no instruction is made of the fence."),
-    Rule("ordered anyway", "no address, guard or branch depends on loaded data, and the rules of the ISA (of practice, where "
-         "the kernel itself needs those) order every pair without it", is_ordered_anyway,
-         "8.9.5: the accesses are the same in each execution then, and the detector looks at every pair of them: what it "
-         "reports in no schedule is ordered by other barriers, waits and fences."),
+    Rule("waited for elsewhere", "a wait_group, and on each way another one covers as much before anything conflicts with what is under "
+         "way or tells others that it is done; or one before it did, and nothing was issued since", waits.is_waited_elsewhere,
+         "cp.async.wait_group, cp.async.bulk.wait_group, wgmma.wait_group: groups are complete in order, and a wait is for all but "
+         "the newest N. What nobody touches between two waits may be complete at the second."),
+    Rule("joins the next group", "a commit_group, and no wait leaves just as many groups as are committed behind it, or nobody "
+         "touches its data until the next wait", waits.joins_the_next,
+         "cp.async.commit_group, cp.async.bulk.commit_group, wgmma.commit_group: what is not committed belongs to the next group. A wait "
+         "that covers that one covers it too."),
+    Rule("nobody waits", "an arrival without which its phase never ends, and nobody hangs", waits.nobody_waits,
+         "Phase of the mbarrier object, mbarrier.test_wait: a phase ends when all arrivals have come, and a wait for it returns then. A "
+         "thread may only ask for the current phase or the one before, so it waits for each in turn. Without the arrival a waiter "
+         "would wait forever; nobody does, so no order comes from this phase or later ones, and their arrivals do not count."),
+    Rule("an mbarrier that is not used", "mbarrier.init of an object that is not used: without it and its inval no misuse is found",
+         waits.is_unused, "mbarrier.init: it touches its object alone."),
+    Rule("the phase before the first", "a wait with parity 1 that no other wait for the object comes before, executed once",
+         waits.is_first_phase,
+         "mbarrier.test_wait: parity 1 of a new object names the phase before the first, which counts as over. Nobody arrived in it, "
+         "so there is nothing to acquire."),
+    Rule("in step with another", "a wait, or a relaxed arrival, of an mbarrier beside another one of the same phases: the same threads "
+         "arrive at both, and who waits here has waited there, or does before anything else", waits.is_in_step,
+         "Release and Acquire Patterns: what the threads did before they arrived here they did before they arrived there. The other "
+         "wait orders all of it."),
+    Rule("fenced elsewhere", "fence.proxy.async, and each pair by two proxies has another one: of who accessed first, before he tells "
+         "anybody, or of who issues, after he was told", waits.is_fenced_elsewhere,
+         "Causality Order (proxy-preserved base causality): two accesses through different proxies are ordered if a proxy fence lies "
+         "anywhere on the way between them. One is enough."),
+    Rule("atomics alone", "order or scope of an atomic, and behind the atomics on its array nothing is accessed but by such atomics",
+         waits.is_alone,
+         "Release and Acquire Patterns, Atomicity: atomics on one location are single-copy atomic in any order. What an acquire would "
+         "order lies behind it, and there is nothing."),
+    Rule("under another number", "a barrier with another number, where all who meet at it meet at this statement or one like it",
+         waits.is_renamed,
+         "bar.sync: the number only says who meets whom. All barriers of the old number have this count and wait; if threads had met "
+         "from two statements, they would wait for each other forever under two numbers."),
+    Rule("nothing to tell the cluster", "a relaxed arrival at the barrier of the cluster, and no access before it conflicts with one "
+         "behind the wait; mbarriers that were initialised before it have been fenced for", waits.is_alone_in_cluster,
+         "barrier.cluster: the release orders accesses before the arrival before those behind the wait. Where no pair conflicts it "
+         "orders nothing. fence.mbarrier_init is for a relaxed arrival behind it."),
+    Rule("counts for nobody", "mbarrier.init with another count, and without all arrivals at the object nobody hangs",
+         waits.counts_for_nobody,
+         "Phase of the mbarrier object: the count says when a phase ends. Nobody waits for the end of one."),
+    Rule("a lane less", "mbarrier.init with one arrival less than the threads of whole warps that arrive behind a wait for products",
+         waits.is_a_lane_less,
+         "wgmma.wait_group: the lanes of a warp wait together, and what they say by arriving is that the products have read their "
+         "matrices. With fewer missing lanes than a warp has, over all phases, some lane of each warp has arrived."),
+    Rule("one warp", "bar.sync between what threads of one warp do, which meet in elect.sync or the like; only where the kernel needs the "
+         "rules of practice", waits.is_one_warp,
+         "elect.sync: the lanes wait for one another. That they then see what the others did is practice (docs/executor.md, Races), "
+         "no word of the ISA."),
 ]

@@ -4,14 +4,18 @@
 deadlock, a misuse. What it does not notice must follow one of the written rules (rules.py) for why it makes no difference.
 
 usage: run.py PTXGEN [--peers BUILD/tests/peer] [--triton] [--own] [--only PATTERN] [--jobs N] [--quick N] [--verbose]
+              [--results FILE [--run-only]]
 
 --quick: at most N mutants of each kind, of our own kernels; PTXGEN_TEST_LONG=1 takes it back, and --only.
+--results: what was noticed is added to this file, and what stands there by the same executor is not run again: a run that was
+cut off goes on, and rules can be written without running anything else. --run-only: no rules are asked.
 
 Prints a table, kernel by kernel, the share that was caught of all mutants, and the survivors by rule. Ends with 1 if one of
 them follows no rule, or an original is not clean."""
 import argparse
 import collections
 import concurrent.futures
+import hashlib
 import json
 import os
 import pathlib
@@ -23,7 +27,30 @@ import tempfile
 import rules
 import subjects
 
-SEEDS = (("practice", 3), ("isa", 2))
+SEEDS = (("practice", 2), ("isa", 2))
+
+
+class Results:
+    """{mutant of a subject by this executor: what was noticed}, in a file of lines."""
+
+    def __init__(self, path):
+        self.known, self.file, self.tools = {}, None, {}
+        if path:
+            if os.path.exists(path):
+                self.known = dict(map(json.loads, pathlib.Path(path).read_text().splitlines()))
+            self.file = open(path, "a", encoding="utf-8")
+
+    def key(self, m):
+        tool = m.subject.tool
+        if tool not in self.tools:
+            self.tools[tool] = hashlib.sha256(pathlib.Path(tool).read_bytes()).hexdigest()
+        return hashlib.sha256("\n".join([self.tools[tool], m.subject.name, m.text]).encode()).hexdigest()[:32]
+
+    def put(self, key, caught):
+        self.known[key] = caught
+        if self.file:
+            self.file.write(json.dumps([key, caught]) + "\n")
+            self.file.flush()
 
 
 class Mutant:
@@ -49,11 +76,13 @@ def attempt(subject, text, folder, n, modes):
         os.unlink(path)
 
 
-def judge(m, n, folder, modes):
+def judge(m, n, folder, modes, results, has_rules):
+    key = results.key(m)
     try:
-        m.caught = attempt(m.subject, m.text, folder, n, modes) or attempt(
-            m.subject, m.text, folder, n, [("practice", m.subject.more_seeds)])
-        if m.caught is None:
+        if key not in results.known:
+            results.put(key, attempt(m.subject, m.text, folder, n, [*modes, ("practice", m.subject.more_seeds)]))
+        m.caught = results.known[key]
+        if m.caught is None and has_rules:
             look = rules.Look(m, lambda text, how=modes[:1]: attempt(m.subject, text, folder, f"{n}_probe", how), modes)
             m.rule = next((r.name for r in rules.RULES if r.holds(look)), None)
     except subjects.Refused as e:
@@ -71,19 +100,19 @@ def thinned(found, most):
     return [x for ms in by.values() for x in ms[::max(1, -(-len(ms) // most))]]
 
 
-def mutate(subject, options, folder):
+def mutate(subject, options, folder, results):
     """The mutants of a subject, judged; an error in words instead if it is not clean itself."""
     modes = []
-    for races, seeds in SEEDS:
+    for races, seeds in [*SEEDS, ("practice", subject.more_seeds)]:
         said = attempt(subject, subject.text, folder, "whole", [(races, seeds)])
         if said is None:
-            modes.append((races, seeds))
+            modes += [(races, seeds)] if (races, seeds) in SEEDS else []
         elif races == "practice":
             return f"{subject.name}: the kernel itself: {said}"
     found = [Mutant(subject, *m) for m in subject.mutants()]
     found = thinned(found, options.quick) if options.quick else found
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        return list(pool.map(lambda x: judge(x[1], x[0], folder, modes), enumerate(found)))
+        return list(pool.map(lambda x: judge(x[1], x[0], folder, modes, results, not options.run_only), enumerate(found)))
 
 
 def chosen(options, folder):
@@ -120,16 +149,18 @@ def main():
     parser.add_argument("--quick", type=int, default=0)
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("--json")
+    parser.add_argument("--results")
+    parser.add_argument("--run-only", action="store_true")
     options = parser.parse_args()
     if os.environ.get("PTXGEN_TEST_LONG") == "1" and options.quick:
         options.quick, options.only = 0, ""
     elif options.quick:
         options.peers, options.triton = None, False
-    failed, everything = [], []
+    failed, everything, results = [], [], Results(options.results)
     print(f"{'kernel':44} {'all':>5} {'caught':>6}   survivors by rule")
     with tempfile.TemporaryDirectory(prefix="ptxgen-mutants-") as folder:
         for subject in chosen(options, folder):
-            judged = mutate(subject, options, folder)
+            judged = mutate(subject, options, folder, results)
             if isinstance(judged, str):
                 failed.append(judged)
                 print("FAILED " + judged, flush=True)

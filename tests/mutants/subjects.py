@@ -18,7 +18,7 @@ LIMIT = 120  # seconds, beside the limit on steps
 class Subject:
     """What is mutated: `entry` is the kernel of the text that runs, None for the only one."""
     entry = None
-    more_seeds = 24  # before a mutant counts as not noticed
+    more_seeds = 12  # before a mutant counts as not noticed
 
     def mutants(self):
         for m in operators.mutants(self.text):
@@ -49,7 +49,8 @@ class Peer(Subject):
     def __init__(self, runner, name, entry, path):
         self.entry = None if entry == "-" else entry
         self.group = "nvcc sm_90a" if "hopper" in str(runner) else "nvcc"
-        self.runner, self.program, self.text = runner, name, pathlib.Path(path).read_text()
+        self.tool = self.runner = runner
+        self.program, self.text = name, pathlib.Path(path).read_text()
         self.name = f"{name} {re.search(r'[.]target +(sm_[0-9a-z]+)', self.text).group(1)}"
 
     def run(self, path, races, seeds):
@@ -83,7 +84,8 @@ class Own(Subject):
 
     def __init__(self, ptxgen, what, settings, sizes, more, folder):
         self.name = " ".join([os.path.basename(what), *settings])
-        self.ptxgen, self.what, self.settings = ptxgen, what, [f"--set={s}" for s in settings]
+        self.tool = self.ptxgen = ptxgen
+        self.what, self.settings = what, [f"--set={s}" for s in settings]
         self.text = self.must([ptxgen, "compile", what] if what.endswith(".ptir") else [ptxgen, "kernel", what,
                                                                                         *self.settings])
         self.manifest = json.loads(re.search(r"// ptxgen: (\{.*\})", self.text).group(1))
@@ -187,7 +189,8 @@ class Triton(Subject):
 
     def __init__(self, harness, ptxgen, name, job, made, folder):
         self.name, self.job, self.made, self.folder = "triton " + name, job, made, pathlib.Path(folder)
-        self.harness, self.ptxgen, self.short = harness, ptxgen, name
+        self.tool = self.ptxgen = ptxgen
+        self.harness, self.short = harness, name
         self.text = pathlib.Path(made[0]).read_text()
 
     def run(self, path, races, seeds):
