@@ -87,6 +87,18 @@ static pg_el add_imm(pg_lw *c, pg_elem e, pg_el a, int64_t imm, bool is_nw)
     return out;
 }
 
+/* Where a sum stands or would stand. */
+static pg_lw_sum *sum_of(pg_lw *c, uint32_t a, uint32_t b, int64_t k)
+{
+    const uint32_t hash = (a * 3 + b * 7 + (uint32_t)k) * UINT32_C(2654435761);
+    return &c->sums[hash >> 16 & (PG_LW_SUMS - 1)];
+}
+
+static bool is_sum(const pg_lw_sum *s, pg_elem e, uint32_t a, uint32_t b, int64_t k)
+{
+    return s->a == a && s->b == b && s->k == k && s->e == e;
+}
+
 /* Whether ra + rb cannot wrap although it may go by the ranges: the whole sum does not, by promise.
  */
 static bool is_promised(const pg_fact *a, const pg_fact *b, int64_t imm)
@@ -95,6 +107,23 @@ static bool is_promised(const pg_fact *a, const pg_fact *b, int64_t imm)
         return true;
     }
     return imm > 0 ? a->lo >= 0 || b->lo >= 0 : a->hi <= 0 || b->hi <= 0;
+}
+
+/* Two registers; the sum with imm does not wrap if is_nw says so. */
+static pg_lw_sum add_regs(pg_lw *c, pg_elem e, uint32_t a, uint32_t b, int64_t imm, bool is_nw)
+{
+    const pg_fact fa = pg_lw_reg_fact(c, e, a), fb = pg_lw_reg_fact(c, e, b);
+    pg_fact f = {sat_add(fa.lo, fb.lo), sat_add(fa.hi, fb.hi), least(fa.align, fb.align)};
+    const bool is_part_nw = is_in_range(e, f.lo, f.hi) || (is_nw && is_promised(&fa, &fb, imm));
+    int64_t lo, hi;
+    pg_elem_range(e, &lo, &hi);
+    f.lo = !is_part_nw || f.lo < lo ? lo : f.lo;
+    f.hi = !is_part_nw || f.hi > hi ? hi : f.hi;
+    const uint32_t r =
+        is_wide(e) ? pg_lw_add64(c, a - 1, b - 1)
+                   : pg_lw_pure2(c, "add.s32", PG_PTX_B32, pg_lw_reg(a - 1), pg_lw_reg(b - 1));
+    pg_lw_set_fact(c, r, f.lo, f.hi, f.align);
+    return (pg_lw_sum){.reg = r + 1, .e = e, .a = a, .b = b, .f = f, .is_part_nw = is_part_nw};
 }
 
 pg_el pg_lw_iadd(pg_lw *c, pg_elem e, pg_el a, pg_el b, bool is_nw)
@@ -113,22 +142,17 @@ pg_el pg_lw_iadd(pg_lw *c, pg_elem e, pg_el a, pg_el b, bool is_nw)
     if (a.reg == 0 || b.reg == 0) {
         return a.reg == 0 ? add_imm(c, e, b, a.imm, is_nw) : add_imm(c, e, a, b.imm, is_nw);
     }
-    pg_fact fa = pg_lw_reg_fact(c, e, a.reg), fb = pg_lw_reg_fact(c, e, b.reg);
-    int64_t imm = (int64_t)pg_elem_wrap(e, (uint64_t)a.imm + (uint64_t)b.imm);
-    bool is_all_nw = is_nw && a.is_nw && b.is_nw;
-    pg_fact f = {sat_add(fa.lo, fb.lo), sat_add(fa.hi, fb.hi), least(fa.align, fb.align)};
-    bool is_part_nw = is_in_range(e, f.lo, f.hi) || (is_all_nw && is_promised(&fa, &fb, imm));
-    int64_t lo, hi;
-    pg_elem_range(e, &lo, &hi);
-    f.lo = !is_part_nw || f.lo < lo ? lo : f.lo;
-    f.hi = !is_part_nw || f.hi > hi ? hi : f.hi;
-    uint32_t r = is_wide(e) ? pg_lw_add64(c, a.reg - 1, b.reg - 1)
-                            : pg_lw_pure2(c, "add.s32", PG_PTX_B32, pg_lw_reg(a.reg - 1),
-                                          pg_lw_reg(b.reg - 1));
-    pg_lw_set_fact(c, r, f.lo, f.hi, f.align);
-    pg_el out = {.reg = r + 1, .imm = imm};
-    bool fits = is_in_range(e, sat_add(f.lo, imm), sat_add(f.hi, imm));
-    out.is_nw = imm == 0 || fits || (is_part_nw && is_all_nw);
+    const bool is_all_nw = is_nw && a.is_nw && b.is_nw;
+    const int64_t imm = (int64_t)pg_elem_wrap(e, (uint64_t)a.imm + (uint64_t)b.imm);
+    pg_lw_sum *known = sum_of(c, a.reg, b.reg, 0);
+    pg_lw_sum s = *known;
+    if (is_all_nw || !is_sum(&s, e, a.reg, b.reg, 0)) {
+        s = add_regs(c, e, a.reg, b.reg, imm, is_all_nw);
+        *known = is_all_nw ? *known : s;
+    }
+    pg_el out = {.reg = s.reg, .imm = imm};
+    bool fits = is_in_range(e, sat_add(s.f.lo, imm), sat_add(s.f.hi, imm));
+    out.is_nw = imm == 0 || fits || (s.is_part_nw && is_all_nw);
     return out;
 }
 
@@ -170,30 +194,43 @@ static pg_fact product_fact(const pg_fact *a, const pg_fact *b)
     return f;
 }
 
-/* reg * k + imm * k */
-static pg_el mul_imm(pg_lw *c, pg_elem e, pg_el a, int64_t k, bool is_nw)
+/* reg * k, which does not wrap if is_nw says so */
+static pg_lw_sum mul_reg(pg_lw *c, pg_elem e, uint32_t a, int64_t k, bool is_nw)
 {
-    pg_fact fa = pg_lw_reg_fact(c, e, a.reg);
-    pg_fact fk = {k, k, (uint8_t)pg_ctz((uint64_t)k)};
+    const pg_fact fa = pg_lw_reg_fact(c, e, a);
+    const pg_fact fk = {k, k, (uint8_t)pg_ctz((uint64_t)k)};
     pg_fact f = product_fact(&fa, &fk);
-    bool is_shift = k > 0 && pg_is_pow2((uint64_t)k);
-    pg_ptx_opnd reg = pg_lw_reg(a.reg - 1);
+    const bool is_shift = k > 0 && pg_is_pow2((uint64_t)k);
+    const pg_ptx_opnd reg = pg_lw_reg(a - 1);
     const uint32_t by = pg_log2((uint64_t)k);
-    uint32_t r = is_shift && is_wide(e) ? pg_lw_shl64(c, reg.id, by)
-                 : is_shift             ? pg_lw_pure2(c, "shl.b32", PG_PTX_B32, reg, pg_ptx_int(by))
-                                        : pg_lw_pure2(c, is_wide(e) ? "mul.lo.s64" : "mul.lo.s32",
-                                                      pg_lw_reg_type(e), reg, pg_ptx_int(k));
-    bool is_part_nw = is_in_range(e, f.lo, f.hi) || (is_nw && a.imm == 0);
+    const uint32_t r = is_shift && is_wide(e) ? pg_lw_shl64(c, reg.id, by)
+                       : is_shift ? pg_lw_pure2(c, "shl.b32", PG_PTX_B32, reg, pg_ptx_int(by))
+                                  : pg_lw_pure2(c, is_wide(e) ? "mul.lo.s64" : "mul.lo.s32",
+                                                pg_lw_reg_type(e), reg, pg_ptx_int(k));
+    const bool is_part_nw = is_in_range(e, f.lo, f.hi) || is_nw;
     int64_t lo, hi;
     pg_elem_range(e, &lo, &hi);
     f.lo = !is_part_nw || f.lo < lo ? lo : f.lo;
     f.hi = !is_part_nw || f.hi > hi ? hi : f.hi;
     pg_lw_set_fact(c, r, f.lo, f.hi, f.align);
-    pg_el out = {.reg = r + 1};
+    return (pg_lw_sum){.reg = r + 1, .e = e, .a = a, .k = k, .f = f, .is_part_nw = is_part_nw};
+}
+
+/* reg * k + imm * k */
+static pg_el mul_imm(pg_lw *c, pg_elem e, pg_el a, int64_t k, bool is_nw)
+{
+    const bool is_reg_nw = is_nw && a.imm == 0;
+    pg_lw_sum *known = sum_of(c, a.reg, 0, k);
+    pg_lw_sum s = *known;
+    if (is_reg_nw || !is_sum(&s, e, a.reg, 0, k)) {
+        s = mul_reg(c, e, a.reg, k, is_reg_nw);
+        *known = is_reg_nw ? *known : s;
+    }
+    pg_el out = {.reg = s.reg};
     out.imm = (int64_t)pg_elem_wrap(e, (uint64_t)a.imm * (uint64_t)k);
     bool is_exact = out.imm == sat_mul(a.imm, k);
-    bool fits = is_in_range(e, sat_add(f.lo, out.imm), sat_add(f.hi, out.imm));
-    out.is_nw = out.imm == 0 || (is_exact && is_part_nw && (fits || (is_nw && a.is_nw)));
+    bool fits = is_in_range(e, sat_add(s.f.lo, out.imm), sat_add(s.f.hi, out.imm));
+    out.is_nw = out.imm == 0 || (is_exact && s.is_part_nw && (fits || (is_nw && a.is_nw)));
     return out;
 }
 

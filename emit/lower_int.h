@@ -102,6 +102,19 @@ typedef struct pg_vn { /* a numbered instruction */
     uint32_t stmt; /* in the body */
 } pg_vn;
 
+/* Sums of two registers and products of a register and a number that were made lately: most
+ * elements of a tile are a register that others have too, and a number. Gone when a scope closes.
+ */
+enum { PG_LW_SUMS = 32 };
+typedef struct pg_lw_sum {
+    uint32_t reg; /* of the result, + 1 */
+    pg_elem e;
+    uint32_t a, b; /* registers + 1; a is 0: nothing is here; b is 0: times k */
+    int64_t k;
+    pg_fact f; /* of the result */
+    bool is_part_nw;
+} pg_lw_sum;
+
 typedef struct pg_move_reg {          /* a register, to the moves of one call */
     uint32_t stamp;                   /* of the call that the rest is of */
     uint32_t n_readers, first_reader; /* moves still to come: how many, the first + 1 */
@@ -142,6 +155,7 @@ typedef struct pg_lw {
     PG_VEC(pg_vn) vn;
     uint32_t *vn_head; /* by hash: the youngest + 1; n_vn_heads is 0 or a power of two */
     uint32_t n_vn_heads;
+    pg_lw_sum sums[PG_LW_SUMS];
     pg_move_room moves;
     pg_map ways; /* lower_smem.c: (tile, buffer, warps, operation) -> index */
     PG_VEC(const struct pg_smem_way *) way_at; /* NULL: there is none */

@@ -56,7 +56,11 @@ typedef PG_VEC(const pg_inst *) notable;
 
 static pg_status find_notable(const pg_kernel *k, pg_arena *arena, notable *out)
 {
-    for (const pg_inst *i = k->body->first; i != NULL; i = pg_inst_walk(i, k->body)) {
+    const bool has_some = pg_kernel_has(k, PG_OP_PARTITION) || pg_kernel_has(k, PG_OP_BUF_NEW) ||
+                          pg_kernel_has(k, PG_OP_BUF_VIEW) || pg_kernel_has(k, PG_OP_RING_NEW) ||
+                          pg_kernel_has(k, PG_OP_BAR_NEW);
+    for (const pg_inst *i = has_some ? k->body->first : NULL; i != NULL;
+         i = pg_inst_walk(i, k->body)) {
         const bool is_one = i->op == PG_OP_PARTITION || i->op == PG_OP_BUF_NEW ||
                             i->op == PG_OP_BUF_VIEW || i->op == PG_OP_RING_NEW ||
                             i->op == PG_OP_BAR_NEW;
@@ -373,7 +377,9 @@ static pg_reg_limits limits_of(const pg_kernel *k, uint32_t n_warps)
 pg_reg_limits pg_reg_limits_of(const pg_kernel *k)
 {
     uint32_t n_warps = kernel_warps(k);
-    for (const pg_inst *i = k->body->first; i != NULL; i = pg_inst_walk(i, k->body)) {
+    const bool has_parts = pg_kernel_has(k, PG_OP_PARTITION);
+    for (const pg_inst *i = has_parts ? k->body->first : NULL; i != NULL;
+         i = pg_inst_walk(i, k->body)) {
         const uint32_t end = i->op == PG_OP_PARTITION ? end_of(i) : 0;
         n_warps = end > n_warps ? end : n_warps;
     }

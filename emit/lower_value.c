@@ -272,6 +272,7 @@ void pg_lw_scope_close(pg_lw *c, uint32_t mark)
         const pg_vn *e = &c->vn.at[--c->vn.n];
         c->vn_head[e->hash & (c->n_vn_heads - 1)] = e->next;
     }
+    memset(c->sums, 0, sizeof c->sums);
 }
 
 /* ---- elements ------------------------------------------------------------------------------- */

@@ -112,6 +112,7 @@ pg_inst *pg_inst_new(pg_kernel *k, pg_op op, uint32_t n_in, const pg_val *in, ui
         }
     }
     i->id = k->n_insts++;
+    k->ops[op / 64] |= UINT64_C(1) << op % 64;
     k->stamp++;
     return arena->is_oom ? NULL : i;
 }

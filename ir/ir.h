@@ -128,10 +128,11 @@ struct pg_kernel {
     uint32_t n_params;
     pg_region *launch; /* NULL: none */
     pg_region *body;
-    PG_VEC(pg_value) values; /* [0] is none */
-    pg_map consts;           /* (type, bits) -> value */
-    uint32_t n_insts;        /* next instruction id */
-    uint32_t stamp;          /* changes with every edit; analyses compare it */
+    PG_VEC(pg_value) values;            /* [0] is none */
+    pg_map consts;                      /* (type, bits) -> value */
+    uint32_t n_insts;                   /* next instruction id */
+    uint64_t ops[PG_OP_COUNT / 64 + 1]; /* bits of operations that were ever made in it */
+    uint32_t stamp;                     /* changes with every edit; analyses compare it */
 };
 
 typedef struct pg_enc_name {
@@ -200,6 +201,12 @@ bool pg_attr_has(const pg_attrs *a, pg_attr_id id);
 /* Pre-order walk over nested regions: the instruction after `i` in text order within `root`,
  * entering i's regions. */
 pg_inst *pg_inst_walk(const pg_inst *i, const pg_region *root);
+/* False: the kernel has no such operation, nor ever had. Walks that look for a rare one ask first:
+ * what they cost in a large kernel is the way to memory. */
+static inline bool pg_kernel_has(const pg_kernel *k, pg_op op)
+{
+    return (k->ops[op / 64] >> op % 64 & 1) != 0;
+}
 /* Inner-most enclosing instruction of an operation (`for`, `partition`, ...), or NULL. */
 pg_inst *pg_inst_find_parent(const pg_inst *i, pg_op op);
 /* CTAs of a cluster along x, y and z; 1, 1, 1 where the kernel has none. */

@@ -297,7 +297,8 @@ void pg_verify_partitions(pg_verifier *v)
     if (body == NULL) {
         return;
     }
-    for (const pg_inst *i = body->first; i != NULL; i = pg_inst_walk(i, body)) {
+    const bool has_parts = pg_kernel_has(v->k, PG_OP_PARTITION);
+    for (const pg_inst *i = body->first; i != NULL && has_parts; i = pg_inst_walk(i, body)) {
         if (i->op != PG_OP_PARTITION) {
             continue;
         }
@@ -312,5 +313,8 @@ void pg_verify_partitions(pg_verifier *v)
             group_at = i;
         }
     }
-    check_smem(v);
+    if (pg_kernel_has(v->k, PG_OP_BUF_NEW) || pg_kernel_has(v->k, PG_OP_RING_NEW) ||
+        pg_kernel_has(v->k, PG_OP_BAR_NEW)) {
+        check_smem(v);
+    }
 }

@@ -60,7 +60,10 @@ void pg_verify_tokens(pg_verifier *v)
     const pg_kernel *k = v->k;
     const pg_region *body = k->body;
     consumption *all = NULL;
-    if (body == NULL) {
+    const bool may_have_tokens = pg_kernel_has(k, PG_OP_MMA_BEGIN) ||
+                                 pg_kernel_has(k, PG_OP_MMA_ASYNC) ||
+                                 pg_kernel_has(k, PG_OP_MMA_WAIT);
+    if (body == NULL || !may_have_tokens) {
         return;
     }
     for (const pg_inst *i = body->first; i != NULL; i = pg_inst_walk(i, body)) {

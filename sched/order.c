@@ -216,6 +216,9 @@ static pg_status walk(order_state *s, pg_region *r)
 
 static bool has_own_order(const pg_kernel *k)
 {
+    if (!pg_kernel_has(k, PG_OP_PARTITION) && !pg_kernel_has(k, PG_OP_ELECT)) {
+        return false;
+    }
     for (const pg_inst *i = k->body->first; i != NULL; i = pg_inst_walk(i, k->body)) {
         if (i->op == PG_OP_PARTITION || i->op == PG_OP_ELECT) {
             return true;

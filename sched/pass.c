@@ -378,14 +378,16 @@ static pg_status print_after(manager *mg, const char *pass, pg_change change)
 static pg_status run_entry(manager *mg, const pass_entry *e)
 {
     const pg_pass_options *o = mg->opt;
-    pg_pass_stat stat = {.name = e->pass->name, .n_insts_before = count_insts(mg->m)};
+    const uint32_t n_before =
+        mg->stats.n == 0 ? count_insts(mg->m) : mg->stats.at[mg->stats.n - 1].n_insts_after;
+    pg_pass_stat stat = {.name = e->pass->name, .n_insts_before = n_before};
     pg_change change = PG_UNCHANGED;
     PG_TRY(check_needs(mg, e->pass));
     const uint64_t t0 = o->clock_ns ? o->clock_ns(o->clock_user) : 0;
     PG_TRY(run_pass(mg, e, &change));
     stat.ns = o->clock_ns ? o->clock_ns(o->clock_user) - t0 : 0;
     stat.changed = change == PG_CHANGED;
-    stat.n_insts_after = count_insts(mg->m);
+    stat.n_insts_after = stat.changed ? count_insts(mg->m) : n_before;
     if (!pg_vec_push(mg->out, &mg->stats, stat)) {
         return PG_E_NOMEM;
     }

@@ -261,7 +261,9 @@ pg_status pg_pass_pipeline(pg_pass_env *env, pg_kernel *k, pg_change *change);
 pg_status pg_pass_pipeline(pg_pass_env *env, pg_kernel *k, pg_change *change)
 {
     pg_pipe p = {.env = env, .k = k, .types = k->module->ctx->types};
-    visit_loops(&p, k->body);
+    if (pg_kernel_has(k, PG_OP_FOR)) {
+        visit_loops(&p, k->body);
+    }
     if (p.changed) {
         *change = PG_CHANGED;
     }

@@ -126,6 +126,9 @@ pg_status pg_sync_barrier(pg_sync *s, pg_inst *at, const pg_inst *from)
 
 static void learn(pg_sync *s)
 {
+    if (!pg_kernel_has(s->k, PG_OP_PARTITION) && !pg_kernel_has(s->k, PG_OP_PART_SYNC)) {
+        return;
+    }
     for (const pg_inst *i = s->k->body->first; i != NULL; i = pg_inst_walk(i, s->k->body)) {
         s->has_parts = s->has_parts || i->op == PG_OP_PARTITION;
         if (i->op == PG_OP_PART_SYNC) {

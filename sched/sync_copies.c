@@ -240,12 +240,5 @@ static pg_status visit(pg_sync *s, pg_region *r)
 
 pg_status pg_sync_copies(pg_sync *s)
 {
-    bool is_needed = false;
-    for (const pg_inst *i = s->k->body->first; i != NULL; i = pg_inst_walk(i, s->k->body)) {
-        is_needed = is_needed || i->op == PG_OP_COPY;
-    }
-    if (!is_needed) {
-        return PG_OK;
-    }
-    return visit(s, s->k->body);
+    return pg_kernel_has(s->k, PG_OP_COPY) ? visit(s, s->k->body) : PG_OK;
 }

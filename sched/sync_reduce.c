@@ -256,6 +256,9 @@ static pg_status find_all(syncer *s)
 pg_status pg_sync_reduces(pg_sync *sync)
 {
     syncer s = {.sync = sync, .k = sync->k, .types = sync->types};
+    if (!pg_kernel_has(s.k, PG_OP_REDUCE)) {
+        return PG_OK;
+    }
     PG_TRY(find_all(&s));
     if (s.found.n == 0) {
         return PG_OK;
