@@ -1,6 +1,8 @@
 /* ptx_write.c: prints the object model. One statement a line, opcode TAB operands, a TAB per scope;
  * labels in the first column. What is printed depends on the model alone, so that
  * write(read(text)) equals text for every text made here. */
+#include <string.h>
+
 #include "emit/ptx.h"
 
 typedef struct writer {
@@ -13,6 +15,7 @@ typedef struct writer {
     bool may_have_lines; /* what was put behind them may have line ends in it */
     uint32_t depth;
     uint32_t remark; /* the next one of the function */
+    size_t longest;  /* name of a register of the function */
 } writer;
 
 /* Text that is kept as it was written, or that ends lines itself. */
@@ -303,8 +306,164 @@ static uint32_t put_regs(writer *w, uint32_t i)
     }
 }
 
+/* ---- statements in one piece -------------------------------------------------------------------
+ *
+ * Most have registers and small numbers, and addresses and vectors of few: they are put without a
+ * look at what room there is for each part. These functions return where the text goes on, NULL for
+ * what is none of that. */
+
+enum { PLAIN_OPNDS = 8, PLAIN_PARTS = 8, PLAIN_NUMBER = 999999, PLAIN_NUMBER_SIZE = 10 };
+
+/* memcpy for what is short most of the time. */
+static inline char *put_short(char *to, const char *from, size_t n)
+{
+    if (n > 16) {
+        memcpy(to, from, n);
+    } else if (n >= 8) {
+        memcpy(to, from, 8);
+        memcpy(to + n - 8, from + n - 8, 8);
+    } else if (n >= 4) {
+        memcpy(to, from, 4);
+        memcpy(to + n - 4, from + n - 4, 4);
+    } else {
+        for (size_t i = 0; i < n; i++) {
+            to[i] = from[i];
+        }
+    }
+    return to + n;
+}
+
+static inline char *put_plain_reg(const writer *w, char *to, const pg_ptx_opnd *o)
+{
+    if (o->kind != PG_PTX_O_REG || o->flags != 0 || o->id >= w->f->regs.n) {
+        return NULL;
+    }
+    const pg_str name = w->f->regs.at[o->id].name;
+    return put_short(to, name.ptr, name.len);
+}
+
+static char *put_plain_number(char *to, int64_t x)
+{
+    if (x > PLAIN_NUMBER || x < -PLAIN_NUMBER) {
+        return NULL;
+    }
+    char digits[PLAIN_NUMBER_SIZE];
+    size_t n = 0;
+    for (uint32_t rest = (uint32_t)(x < 0 ? -x : x); n == 0 || rest != 0; rest /= 10) {
+        digits[n++] = (char)('0' + rest % 10);
+    }
+    if (x < 0) {
+        *to++ = '-';
+    }
+    while (n != 0) {
+        *to++ = digits[--n];
+    }
+    return to;
+}
+
+static char *put_plain_hex(char *to, uint32_t x)
+{
+    *to++ = '0';
+    *to++ = 'f';
+    for (uint32_t i = 0; i < 8; i++) {
+        *to++ = "0123456789ABCDEF"[x >> (28 - 4 * i) & 15];
+    }
+    return to;
+}
+
+static char *put_plain_address(const writer *w, char *to, const pg_ptx_opnd *o)
+{
+    *to++ = '[';
+    to = o->id < w->f->pool.n ? put_plain_reg(w, to, &w->f->pool.at[o->id]) : NULL;
+    if (to != NULL && o->imm != 0) {
+        *to++ = '+';
+        to = put_plain_number(to, o->imm);
+    }
+    if (to != NULL) {
+        *to++ = ']';
+    }
+    return to;
+}
+
+static char *put_plain_vector(const writer *w, char *to, const pg_ptx_opnd *o)
+{
+    if (o->n > PLAIN_PARTS || o->id + o->n > w->f->pool.n) {
+        return NULL;
+    }
+    *to++ = '{';
+    for (uint32_t i = 0; i < o->n && to != NULL; i++) {
+        if (i != 0) {
+            *to++ = ',';
+            *to++ = ' ';
+        }
+        to = put_plain_reg(w, to, &w->f->pool.at[o->id + i]);
+    }
+    if (to != NULL) {
+        *to++ = '}';
+    }
+    return to;
+}
+
+static inline char *put_plain_opnd(const writer *w, char *to, const pg_ptx_opnd *o)
+{
+    if (o->kind == PG_PTX_O_REG) {
+        return put_plain_reg(w, to, o);
+    }
+    if (o->flags != 0) {
+        return NULL;
+    }
+    switch ((pg_ptx_opnd_kind)o->kind) {
+    case PG_PTX_O_INT: return put_plain_number(to, o->imm);
+    case PG_PTX_O_F32: return put_plain_hex(to, (uint32_t)o->imm);
+    case PG_PTX_O_ADDR: return put_plain_address(w, to, o);
+    case PG_PTX_O_VEC: return put_plain_vector(w, to, o);
+    default: return NULL;
+    }
+}
+
+/* False, and nothing is put, where it is no such statement. */
+static bool put_plain_inst(const writer *w, const pg_ptx_stmt *s)
+{
+    const size_t of_part = w->longest + PLAIN_NUMBER_SIZE + 2;
+    const size_t most = s->text.len + 4 * of_part + PLAIN_OPNDS * PLAIN_PARTS * of_part;
+    char *const start = s->n_ops <= PLAIN_OPNDS && s->ops + s->n_ops <= w->f->pool.n
+                            ? pg_strbuf_room(w->out, most)
+                            : NULL;
+    char *to = start;
+    if (to == NULL) {
+        return false;
+    }
+    if (s->guard.kind == PG_PTX_O_REG && s->guard.id < w->f->regs.n) {
+        *to++ = '@';
+        if ((s->guard.flags & PG_PTX_OF_NEG) != 0) {
+            *to++ = '!';
+        }
+        const pg_str name = w->f->regs.at[s->guard.id].name;
+        to = put_short(to, name.ptr, name.len);
+        *to++ = ' ';
+    }
+    to = put_short(to, s->text.ptr, s->text.len);
+    for (uint32_t i = 0; i < s->n_ops; i++) {
+        *to++ = i == 0 ? '\t' : ',';
+        if (i != 0) {
+            *to++ = ' ';
+        }
+        to = put_plain_opnd(w, to, &w->f->pool.at[s->ops + i]);
+        if (to == NULL) {
+            return false;
+        }
+    }
+    *to++ = ';';
+    *to = '\0';
+    w->out->len += (size_t)(to - start);
+    return true;
+}
+
 static void put_inst(writer *w, const pg_ptx_stmt *s)
 {
+    if (put_plain_inst(w, s)) {
+        return;
+    }
     if (s->guard.kind == PG_PTX_O_REG) {
         pg_put_char(w->out, '@');
         put_opnd(w, &s->guard, 0);
@@ -387,6 +546,10 @@ static void put_func(writer *w, const pg_ptx_func *f)
     w->f = f;
     w->depth = 1;
     w->remark = 0;
+    w->longest = 0;
+    for (uint32_t i = 0; i < f->regs.n; i++) {
+        w->longest = f->regs.at[i].name.len > w->longest ? f->regs.at[i].name.len : w->longest;
+    }
     put_kept(w, PG_STR("\n"));
     for (uint32_t i = 0; i < f->lead.n; i++) {
         put_comment(w, f->lead.at[i]);
