@@ -46,7 +46,8 @@ static void add_range(const pg_live *l, const stretch *stretches, const pg_live_
 {
     uint32_t first = x->how == PG_LIVE_WRITE ? x->first + 1 : x->first;
     uint32_t end = x->end;
-    if (x->is_wide || x->how != PG_LIVE_WRITE) {
+    const bool is_wide = x->end != 0 && l->block_of[x->first] != l->block_of[x->end - 1];
+    if (is_wide || x->how != PG_LIVE_WRITE) {
         const stretch *a = &stretches[l->block_of[x->first]];
         const stretch *b = &stretches[l->block_of[x->end - 1]];
         first = a->end != 0 ? a->first : first;

@@ -18,7 +18,6 @@ typedef struct pg_live_ref { /* a register named by a statement */
 typedef struct pg_live_range {
     uint32_t first, end; /* from its first reference to behind its last; end 0: none */
     uint8_t how;         /* of the first */
-    bool is_wide;        /* they are in several blocks */
     bool is_made;        /* by something that costs */
 } pg_live_range;
 

@@ -142,18 +142,17 @@ void pg_live_find_ranges(const pg_live *l, const uint32_t *order, pg_live_range 
     const pg_live_index *x = &l->text;
     for (uint32_t p = 0; p < l->f->body.n; p++) {
         const uint32_t s = order == NULL ? p : order[p];
+        const bool is_free = (l->what[s] & PG_LIVE_FREE) != 0;
         for (uint32_t k = x->stmt_at[s]; k < x->stmt_at[s + 1]; k++) {
-            const pg_live_ref *r = &x->refs[k];
-            pg_live_range *to = &out[r->reg];
+            const uint8_t how = x->refs[k].how;
+            pg_live_range *to = &out[x->refs[k].reg];
             const bool is_first = to->end == 0;
             if (is_first) {
                 to->first = p;
-                to->how = r->how;
+                to->how = how;
             }
             to->end = p + 1;
-            to->is_wide = to->is_wide || l->block_of[to->first] != l->block_of[p];
-            to->is_made = to->is_made || ((r->how & PG_LIVE_WRITE) != 0 &&
-                                          (!is_first || (l->what[s] & PG_LIVE_FREE) == 0));
+            to->is_made |= (how & PG_LIVE_WRITE) != 0 && !(is_first && is_free);
         }
     }
 }
