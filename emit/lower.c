@@ -259,11 +259,18 @@ static bool is_any_smem(const pg_lw *c)
     return c->plan.objs.n != 0;
 }
 
-/* Room for a statement, its operands and a register for each operation: what grows to many times
- * that is small, what is large is one statement for each. */
+/* Room for a statement, its operands and a register for each operation, and for some more of each
+ * on a tile: large kernels have one statement for each operation, on numbers. */
 static void make_room(pg_lw *c, pg_ptx_func *f)
 {
-    const uint32_t n = c->k->n_insts;
+    enum { OF_TILE = 6, FEW = 2000 };
+    const pg_region *body = c->k->body;
+    const bool is_small = c->k->n_insts < FEW;
+    uint32_t n = is_small ? 0 : c->k->n_insts;
+    for (const pg_inst *i = is_small ? body->first : NULL; i != NULL; i = pg_inst_walk(i, body)) {
+        const bool is_tile = i->n_out != 0 && pg_val_info(c->k, i->out[0])->kind == PG_TY_TILE;
+        n += is_tile ? 1 + OF_TILE : 1;
+    }
     (void)(pg_vec_room(c->ptx->arena, &f->body, n) && pg_vec_room(c->ptx->arena, &f->pool, 3 * n) &&
            pg_vec_room(c->ptx->arena, &f->regs, n) && pg_vec_room(&c->scratch, &c->vn, n));
 }

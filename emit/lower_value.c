@@ -15,10 +15,13 @@ void pg_lw_set_fact(pg_lw *c, uint32_t reg, int64_t lo, int64_t hi, uint32_t ali
     if (reg >= c->n_facts) {
         uint32_t n = c->n_facts;
         uint32_t more = reg + 1 > 2 * n ? reg + c->k->n_insts + 257 : 2 * n;
-        pg_fact *at = pg_arena_grow(&c->scratch, c->facts, sizeof *at * n, sizeof *at * more);
+        pg_fact *at = pg_arena_grow_unset(&c->scratch, c->facts, sizeof *at * n, sizeof *at * more);
         if (at == NULL) {
             return;
         }
+        const uint32_t made = c->b.f->regs.n; /* later ones have no facts when they are made */
+        const uint32_t first_unmade = made < reg + 1 ? reg + 1 : made < more ? made : more;
+        memset(at + n, 0, sizeof *at * (first_unmade - n));
         c->facts = at;
         c->n_facts = more;
     }

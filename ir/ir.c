@@ -1,5 +1,7 @@
 #include "ir/ir.h"
 
+#include <string.h>
+
 #include "base/suggest.h"
 #include "ir/target.h"
 
@@ -95,6 +97,20 @@ static pg_str numbered(const char *hint, uint32_t n, char *room, size_t size)
     return (pg_str){room, at};
 }
 
+/* Where the search for a free name begins; *first is that without a place to remember it. */
+static uint32_t *next_number(pg_module *m, const char *hint, uint32_t *first)
+{
+    for (uint32_t i = 0; i < PG_COUNT_OF(m->enc_hints); i++) {
+        if (m->enc_hints[i].hint == NULL) {
+            m->enc_hints[i].hint = hint;
+        }
+        if (strcmp(m->enc_hints[i].hint, hint) == 0) {
+            return &m->enc_hints[i].next;
+        }
+    }
+    return first;
+}
+
 pg_sym pg_module_enc_name(pg_module *m, pg_enc e, const char *hint)
 {
     const pg_sym none = {0};
@@ -104,9 +120,12 @@ pg_sym pg_module_enc_name(pg_module *m, pg_enc e, const char *hint)
         }
     }
     pg_sym name = none;
-    for (uint32_t n = 0; e.id != 0 && (name.id == 0 || has_enc_name(m, name)); n++) {
+    uint32_t unknown = 0;
+    uint32_t *next = next_number(m, hint, &unknown);
+    for (uint32_t n = *next; e.id != 0 && (name.id == 0 || has_enc_name(m, name)); n++) {
         char text[32];
         name = pg_intern(&m->ctx->syms, numbered(hint, n, text, sizeof text));
+        *next = n + 1;
         if (name.id == 0) {
             m->arena.is_oom = true;
             break;

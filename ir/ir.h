@@ -150,6 +150,10 @@ struct pg_module {
     bool sm_arch;             /* sm_90a: architecture-specific features */
     pg_sym target;            /* "sm_90a" */
     PG_VEC(pg_enc_name) encs; /* in order of the text */
+    struct {
+        const char *hint;
+        uint32_t next;
+    } enc_hints[4]; /* of pg_module_enc_name: lower numbers are taken */
     pg_kernel *kernels, *last_kernel;
 };
 

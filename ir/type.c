@@ -15,9 +15,22 @@ const pg_elem_info pg_elem_infos[PG_ELEM_COUNT] = {
     /* clang-format on */
 };
 
+/* Lately asked: (type, encoding) -> type, and keys of the memo. They are found again without a hash
+ * of bytes. */
+enum { RECENT = 64 };
+typedef struct recent_enc {
+    uint32_t type, enc; /* type 0: nothing is here */
+    pg_type with;
+} recent_enc;
+typedef struct recent_memo {
+    pg_memo_key key;
+    const void *value; /* NULL: nothing is here */
+} recent_memo;
+
 typedef struct memo {
     pg_map map; /* bytes of the key -> index */
     PG_VEC(const void *) values;
+    recent_memo recent[RECENT];
 } memo;
 
 struct pg_types {
@@ -26,6 +39,7 @@ struct pg_types {
     pg_map type_map, enc_map; /* bytes of the info -> id */
     PG_VEC(const pg_type_info *) types;
     PG_VEC(const pg_enc_info *) encs;
+    recent_enc with_enc[RECENT];
 };
 
 static const pg_type_info no_type;
@@ -106,10 +120,24 @@ static pg_str bytes_of_key(const pg_memo_key *key)
     return (pg_str){(const char *)key, sizeof *key};
 }
 
+static recent_memo *recent_of(memo *m, const pg_memo_key *key)
+{
+    const uint32_t hash = key->what * 5 + key->of[0] * 7 + key->of[1] * 11 + key->of[2] * 13;
+    return &m->recent[(hash * UINT32_C(2654435761) >> 16) % RECENT];
+}
+
 const void *pg_memo_get(const pg_types *t, const pg_memo_key *key)
 {
+    recent_memo *recent = recent_of(t->memo, key);
+    if (recent->value != NULL && memcmp(&recent->key, key, sizeof *key) == 0) {
+        return recent->value;
+    }
     const uint32_t *found = pg_map_get_str(&t->memo->map, bytes_of_key(key));
-    return found == NULL ? NULL : t->memo->values.at[*found];
+    if (found == NULL) {
+        return NULL;
+    }
+    *recent = (recent_memo){*key, t->memo->values.at[*found]};
+    return recent->value;
 }
 
 void pg_memo_put(const pg_types *t, const pg_memo_key *key, const void *value, size_t size)
@@ -231,9 +259,18 @@ pg_type pg_type_with_elem(pg_types *t, pg_type ty, pg_elem e, bool is_ptr)
 
 pg_type pg_type_with_enc(pg_types *t, pg_type ty, pg_enc enc)
 {
-    pg_type_info info = *pg_type_get(t, ty);
-    info.enc = enc;
-    return pg_type_intern(t, &info);
+    const uint32_t hash = (ty.id * 31 + enc.id) * UINT32_C(2654435761);
+    recent_enc *recent = &t->with_enc[(hash >> 16) % RECENT];
+    if (recent->type != ty.id || recent->enc != enc.id || ty.id == 0) {
+        pg_type_info info = *pg_type_get(t, ty);
+        info.enc = enc;
+        const pg_type with = pg_type_intern(t, &info);
+        if (with.id == 0) {
+            return with;
+        }
+        *recent = (recent_enc){ty.id, enc.id, with};
+    }
+    return recent->with;
 }
 
 pg_type pg_type_with_dims(pg_types *t, pg_type ty, uint32_t rank, const int32_t *dims)
