@@ -25,6 +25,13 @@ typedef struct pg_parse_scope {
     uint32_t n_defs; /* when the scope began */
 } pg_parse_scope;
 
+/* A type as it was written, and what it is. */
+enum { PG_PARSED_TYPES = 32, PG_PARSED_TYPE_LEN = 48 };
+typedef struct pg_parsed_type {
+    pg_str text; /* len 0: nothing is here */
+    pg_type type;
+} pg_parsed_type;
+
 typedef struct pg_parser {
     pg_ctx *ctx;
     pg_module *module;
@@ -61,7 +68,8 @@ typedef struct pg_parser {
     PG_VEC(pg_type) types;
     PG_VEC(pg_val) vals;
     PG_VEC(pg_type) in_types;
-    PG_VEC(pg_aval) items; /* attribute lists, as a stack */
+    PG_VEC(pg_aval) items;                      /* attribute lists, as a stack */
+    pg_parsed_type type_texts[PG_PARSED_TYPES]; /* types that were read lately */
 } pg_parser;
 
 enum { PG_MAX_DEPTH = 200, PG_MAX_NEST = 8 };

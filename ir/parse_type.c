@@ -197,14 +197,66 @@ static bool parse_type_body(pg_parser *p, pg_type_info *info)
     return parse_dims(p, info) && (!pg_parse_take(p, ',') || pg_parse_enc_use(p, &info->enc));
 }
 
-bool pg_parse_type(pg_parser *p, pg_type *out)
+/* What is written of a type that begins at the next token, up to its last `>` on this line; empty
+ * where it is longer than most. */
+static pg_str text_of_type(const pg_parser *p)
+{
+    const pg_str word = p->tok.text;
+    const char *const end = p->lexer.source.ptr + p->lexer.source.len;
+    uint32_t depth = 0;
+    size_t n = word.len;
+    for (; n < PG_PARSED_TYPE_LEN && word.ptr + n < end; n++) {
+        const char c = word.ptr[n];
+        depth += c == '<';
+        depth -= c == '>' && depth != 0;
+        if (depth == 0 || c == '\n' || c == '/') {
+            break;
+        }
+    }
+    if (n == word.len) {
+        return word; /* no < follows */
+    }
+    const bool is_whole = word.ptr + n < end && word.ptr[n] == '>';
+    return is_whole ? (pg_str){word.ptr, n + 1} : (pg_str){0};
+}
+
+static pg_parsed_type *place_of_type(pg_parser *p, pg_str text)
+{
+    uint64_t head = 0, tail = 0;
+    const size_t n = text.len < sizeof head ? text.len : sizeof head;
+    memcpy(&head, text.ptr, n);
+    memcpy(&tail, text.ptr + text.len - n, n);
+    uint64_t middle = 0;
+    memcpy(&middle, text.ptr + text.len / 2 - n / 2, n);
+    const uint64_t hash = (head ^ tail * 3 ^ middle * 5) * UINT64_C(0x9E3779B97F4A7C15);
+    return &p->type_texts[(hash >> 40) % PG_PARSED_TYPES];
+}
+
+/* Takes a type that was read before, letter by letter. */
+static bool take_known_type(pg_parser *p, pg_str text, const pg_parsed_type *known, pg_type *out)
+{
+    if (text.len == 0 || known->text.len != text.len ||
+        memcmp(known->text.ptr, text.ptr, text.len) != 0) {
+        return false;
+    }
+    const size_t n_more =
+        text.len - p->tok.text.len; /* its last token is next, then what follows */
+    if (n_more != 0) {
+        p->tok.kind = PG_TOK_PUNCT;
+        p->tok.loc.column += (uint32_t)text.len - 1;
+        p->tok.text = (pg_str){text.ptr + text.len - 1, 1};
+        p->lexer.at = (size_t)(text.ptr - p->lexer.source.ptr) + text.len;
+    }
+    pg_parse_advance(p);
+    *out = known->type;
+    return true;
+}
+
+/* A word is next. */
+static bool read_type(pg_parser *p, pg_type *out)
 {
     pg_type_info info;
     memset(&info, 0, sizeof info);
-    *out = (pg_type){0};
-    if (p->tok.kind != PG_TOK_WORD) {
-        return pg_parse_failed(p, "a type");
-    }
     pg_str word = p->tok.text;
     pg_loc loc = p->tok.loc;
     info.elem = (uint8_t)find_elem(word);
@@ -220,6 +272,30 @@ bool pg_parse_type(pg_parser *p, pg_type *out)
     }
     *out = pg_type_intern(p->ctx->types, &info);
     return out->id != 0;
+}
+
+bool pg_parse_type(pg_parser *p, pg_type *out)
+{
+    *out = (pg_type){0};
+    if (p->tok.kind != PG_TOK_WORD) {
+        return pg_parse_failed(p, "a type");
+    }
+    const pg_str text = text_of_type(p);
+    pg_parsed_type *place = text.len == 0 ? NULL : place_of_type(p, text);
+    if (place != NULL && take_known_type(p, text, place, out)) {
+        return true;
+    }
+    const uint32_t n_errors = p->diags->n_errors;
+    const pg_loc from = p->tok.loc;
+    if (!read_type(p, out)) {
+        return false;
+    }
+    /* Nothing was wrong with it, and that is where it ends. */
+    if (place != NULL && p->diags->n_errors == n_errors && p->last_end.line == from.line &&
+        p->last_end.column == from.column + (uint32_t)text.len) {
+        *place = (pg_parsed_type){text, *out};
+    }
+    return true;
 }
 
 /* ---- attribute values ---------------------------------------------------------------------- */
