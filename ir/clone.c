@@ -1,4 +1,6 @@
 /* clone.c: deep copies of modules. The copy has the same value and instruction ids. */
+#include <string.h>
+
 #include "ir/ir.h"
 
 typedef struct copying {
@@ -121,6 +123,7 @@ static void kernel_copy(pg_module *m, const pg_kernel *from)
         }
     }
     to->n_insts = from->n_insts;
+    memcpy(to->ops, from->ops, sizeof to->ops);
     to->stamp = from->stamp;
     to->attrs = attrs_copy(&c, &from->attrs);
     params_copy(&c, from);
