@@ -251,6 +251,10 @@ static void check_region(pg_verifier *v, const pg_region *r)
                             0);
             continue;
         }
+        if (!pg_kernel_has(v->k, (pg_op)i->op)) {
+            (void)pg_diag_internal(v->diags, __FILE__, __LINE__, "a kernel forgot an operation");
+            break;
+        }
         check_inst(v, i);
         check_regions(v, i);
         for (uint32_t o = 0; o < i->n_out; o++) {
