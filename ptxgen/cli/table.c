@@ -32,6 +32,8 @@ const char cli_exec_forms[] =
     "in:,\n"
     "                                  out:, inout: (outermost first; strides in bytes, without "
     "the last)\n"
+    "  tmap:ARRAY:im2col=PIXELSxCHANNELS[:lower=DxHxW][:upper=DxHxW]   the same of pixels; options "
+    "as above\n"
     "DTYPE: f16 bf16 f32 f64 e4m3 e5m2 s8 s16 s32 s64 u8 u16 u32 u64\n";
 
 const char cli_exit_statuses[] =

@@ -232,6 +232,27 @@ def tensor_maps(c):
           "--arg=tmap:out:out.npy:f32:5x20:box=3x16:oob=nan:estride=1x1:interleave=none", want=0)
 
 
+def maps_of_pixels(c):
+    """A filter of 3 x 3 with a border of 1 over images of 4 x 5 pixels: its middle tap is the image itself."""
+    load = ("4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [sm], [%rd1, {0, -1, -1, 0}], [bar], {1, 1}")
+    store = "4d.global.shared::cta.im2col_no_offs.bulk_group [%rd2, {0, 0, 0, 0}], [sm]"
+    ptx = BOX.replace("bar], 192", "bar], 640")
+    for old, new in (("2d.shared", load), ("2d.global", store)):
+        ptx = re.sub(rf"tensor\.{re.escape(old)}.*;", lambda _, new=new: f"tensor.{new};", ptx)
+    c.write("pixels.ptx", ptx)
+    values = [float(k) for k in range(2 * 4 * 5 * 4)]
+    c.write("in.npy", harness.npy("<f4", (2, 4, 5, 4), values))
+    common = ["exec", "pixels.ptx", "--grid=1", "--block=1", "--races=isa", "--seeds=3"]
+    out = "--arg=tmap:out:out.npy:f32:2x4x5x4:im2col=40x4"
+    c.run(*common, "--arg=tmap:in:in.npy:im2col=40x4:lower=-1x-1:upper=-1x-1", out, want=0)
+    assert harness.read_npy(c.read("out.npy"))[2] == values
+    r = c.run(*common, "--arg=tmap:in:in.npy:im2col=40x4:lower=-1x0", out, want=4)
+    assert "coordinate 1 is -1" in r.err, r.err
+    for wrong in ("im2col=40x4:lower=-1", "im2col=40", "im2col=40x4:box=1x1x1x4", "box=1x1x1x4:lower=0x0"):
+        assert c.run(*common, f"--arg=tmap:in:in.npy:{wrong}", out, want=2).numbers(), wrong
+    assert "PG5132" in c.run(*common, "--arg=tmap:in:in.npy:im2col=40x4:upper=-4x-9", out, want=1).err
+
+
 def wrong_ptx_is_1(c):
     c.write("bad.ptx", HEAD + ".visible .entry k()\n{\n    .reg .b32 %r<3>;\n    frobnicate.u32 %r1, %r2;\n"
             "    ret;\n}\n")
@@ -394,7 +415,8 @@ def refusals_as_json(c):
 
 if __name__ == "__main__":
     harness.main([
-        scaled, array_forms, values_of_every_type, wrong_arguments, promised_alignment_is_checked, tensor_maps, wrong_ptx_is_1, faults_are_4,
+        scaled, array_forms, values_of_every_type, wrong_arguments, promised_alignment_is_checked, tensor_maps, maps_of_pixels,
+        wrong_ptx_is_1, faults_are_4,
         seeds_must_agree, races_are_4, traces_are_json, statistics,
         a_race_shows_both_windows, reports_as_json, refusals_as_json,
     ])

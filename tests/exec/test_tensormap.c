@@ -1,5 +1,5 @@
-/* test_tensormap.c: each rule of cuTensorMapEncodeTiled on both sides of its limit, alone; and the
- * 128 bytes of a map, field by field. */
+/* test_tensormap.c: each rule of cuTensorMapEncodeTiled and ...Im2col on both sides of its limit,
+ * alone; and the 128 bytes of a map, field by field. */
 #include <criterion/criterion.h>
 
 #include "tests/exec/harness.h"
@@ -54,6 +54,22 @@ static void five(ptxexec_tensormap *m)
         m->box[i] = 1;
         m->elem_strides[i] = 1;
         m->strides[i - 1] = m->strides[i - 2] * m->dims[i - 1];
+    }
+}
+
+/* Im2col of `rank` dimensions; a box of tiles there is none, and none is looked at. */
+static void pixels(ptxexec_tensormap *m, uint32_t rank)
+{
+    m->rank = rank;
+    m->is_im2col = 1;
+    m->channels = 64;
+    m->pixels = 100;
+    memset(m->box, 0, sizeof m->box);
+    for (uint32_t i = 1; i < rank; i++) {
+        m->dims[i] = i == 1 ? 50 : 8;
+        m->elem_strides[i] = 1;
+        m->strides[i - 1] = i == 1 ? 160 : m->strides[i - 2] * m->dims[i - 1];
+        m->lower[i - 1 < 3 ? i - 1 : 2] = -1;
     }
 }
 
@@ -137,6 +153,29 @@ Test(tensormap, every_rule_has_a_case)
             n += cases[k].rule == pe_tm_rules[r].diag;
         }
         cr_expect(n > 0, "PG%u", pg_diag_infos[pe_tm_rules[r].diag].number);
+    }
+}
+
+/* Maps of pixels have what tiles have not behind the bytes that tensormap.replace writes. */
+Test(tensormap, pixels_have_bytes_of_their_own)
+{
+    ptxexec_tensormap m = plain();
+    unsigned char tile[128];
+    unsigned char column[128];
+    pixels(&m, 4);
+    m.upper[1] = 3;
+    cr_assert_eq(ptxexec_tensormap_encode(&m, column), PTXEXEC_OK);
+    m.is_im2col = 0;
+    for (uint32_t i = 0; i < 4; i++) {
+        m.box[i] = i == 0 ? 64 : 1;
+    }
+    cr_assert_eq(ptxexec_tensormap_encode(&m, tile), PTXEXEC_OK);
+    static const unsigned char own[] = {1, 0, 64, 0, 100, 0, 0xFF, 0xFF, 0, 0, 0xFF, 0xFF, 3, 0};
+    cr_expect_eq(memcmp(column + 0x40, own, sizeof own), 0);
+    tile[0x37] = 0; /* the box */
+    cr_expect_eq(memcmp(column, tile, 0x40), 0);
+    for (uint32_t i = 0x3C; i < 128; i++) {
+        cr_expect_eq(tile[i], 0);
     }
 }
 

@@ -21,6 +21,27 @@ static uint32_t row_size(const pe_bulk *b, uint32_t row)
     return b->n_bytes - at < b->row_bytes ? b->n_bytes - at : b->row_bytes;
 }
 
+/* Where a row lies, but for its first dimension. */
+static void row_coords(const pe_bulk *b, uint32_t row, int64_t out[PE_TMAP_RANK])
+{
+    const pe_tmap *t = &b->map;
+    for (uint32_t d = 1; d < t->rank && !t->is_im2col; d++) {
+        out[d] = b->coord[d] + (int64_t)(row % t->count[d]) * t->element_stride[d];
+        row /= t->count[d];
+    }
+    uint64_t carry = row; /* im2col: a row is a pixel */
+    for (uint32_t d = 1; d < t->rank && t->is_im2col; d++) {
+        int64_t step = t->element_stride[d];
+        if (d + 1 == t->rank) {
+            out[d] = b->coord[d] + (int64_t)carry * step;
+            break;
+        }
+        carry += (uint64_t)((b->coord[d] - t->lower[d - 1]) / step);
+        out[d] = t->lower[d - 1] + (int64_t)(carry % t->n_starts[d - 1]) * step + b->offset[d - 1];
+        carry /= t->n_starts[d - 1];
+    }
+}
+
 pe_bulk_span pe_bulk_row(const pe_bulk *b, uint32_t row)
 {
     pe_bulk_span s = {.first = 0, .end = row_size(b, row)};
@@ -35,11 +56,11 @@ pe_bulk_span pe_bulk_row(const pe_bulk *b, uint32_t row)
     end = end < (int64_t)t->count[0] ? end : (int64_t)t->count[0];
     bool is_in = first < end;
     s.at = t->address + (uint64_t)(x + first) * t->elem_size;
+    int64_t c[PE_TMAP_RANK];
+    row_coords(b, row, c);
     for (uint32_t d = 1; d < t->rank; d++) {
-        int64_t c = b->coord[d] + (int64_t)(row % t->count[d]) * t->element_stride[d];
-        row /= t->count[d];
-        is_in = is_in && c >= 0 && c < (int64_t)t->dim[d];
-        s.at += (uint64_t)c * t->stride[d];
+        is_in = is_in && c[d] >= 0 && c[d] < (int64_t)t->dim[d];
+        s.at += (uint64_t)c[d] * t->stride[d];
     }
     s.first = is_in ? (uint32_t)first * t->elem_size : 0;
     s.end = is_in ? (uint32_t)end * t->elem_size : 0;

@@ -41,7 +41,8 @@ struct pe_bulk {
     bool has_map;
     pe_tmap map;
     int32_t coord[PE_TMAP_RANK];
-    uint64_t global; /* without a map */
+    uint32_t offset[PE_TMAP_RANK - 2]; /* im2col: of the pixels that are read, from those counted */
+    uint64_t global;                   /* without a map */
     pe_region *array;
     uint32_t fold, fold_type; /* reductions: see ops_atom.c; fold 0: none */
     /* progress */

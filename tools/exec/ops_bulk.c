@@ -11,6 +11,8 @@ typedef struct bulk_ext {
     int64_t to_imm, from_imm, mbar_imm;
     pe_opnd size, mask; /* bytes; CTAs of a multicast: PE_NONE: none */
     pe_opnd coord[PE_TMAP_RANK];
+    pe_opnd offset[PE_TMAP_RANK - 2]; /* im2col loads; else PE_NONE */
+    bool is_im2col;
     uint32_t rank; /* 0: no map */
     uint32_t fold, fold_type;
 } bulk_ext;
@@ -73,7 +75,7 @@ static const uint8_t fold_types[] = {
     [PTXEXEC_TM_TF32_FTZ] = PG_PTX_F32,
 };
 
-static bool fit_map(pe_bulk *b, uint32_t rank)
+static bool fit_map(pe_bulk *b, uint32_t rank, bool is_im2col)
 {
     const pe_tmap *t = &b->map;
     pe_place where = {.lanes = 1u << b->lane};
@@ -81,6 +83,26 @@ static bool fit_map(pe_bulk *b, uint32_t rank)
         pe_fault_at(b->w, b->i, PTXEXEC_F_TENSOR_MAP, where,
                     "the instruction has %u dimensions, the tensor map %u", rank, t->rank);
         return false;
+    }
+    if (is_im2col != t->is_im2col) {
+        pe_fault_at(b->w, b->i, PTXEXEC_F_TENSOR_MAP, where,
+                    "the instruction goes through %s, the tensor map is made for %s",
+                    is_im2col ? "pixels (im2col)" : "a box",
+                    is_im2col ? "boxes" : "pixels (im2col)");
+        return false;
+    }
+    for (uint32_t d = 0; is_im2col && d + 2 < rank; d++) {
+        int64_t from = (int64_t)b->coord[d + 1] - t->lower[d];
+        int64_t step = t->element_stride[d + 1];
+        if (from % step != 0 || (uint64_t)(from / step) >= t->n_starts[d]) {
+            pe_fault_at(
+                b->w, b->i, PTXEXEC_F_TENSOR_MAP, where,
+                "coordinate %u is %d: the first pixel is at one of the %llu places of the map's "
+                "box, from %d on, %u apart",
+                d + 1, b->coord[d + 1], (unsigned long long)t->n_starts[d], t->lower[d],
+                t->element_stride[d + 1]);
+            return false;
+        }
     }
     b->has_map = true;
     b->swizzle = t->swizzle;
@@ -137,6 +159,9 @@ static bool has_poison(pe_warp *w, const pe_inst *i, uint32_t mask)
     q |= x->mask != PE_NONE ? pe_poison32(w, x->mask) : 0;
     for (uint32_t d = 0; d < x->rank; d++) {
         q |= pe_poison32(w, x->coord[d]);
+    }
+    for (uint32_t d = 0; d < PG_COUNT_OF(x->offset) && x->offset[d] != PE_NONE; d++) {
+        q |= pe_poison32(w, x->offset[d]);
     }
     return pe_is_poison(w, i, q & mask, PTXEXEC_F_POISON_ADDRESS, "an operand of the copy");
 }
@@ -202,8 +227,12 @@ static void bulk_lane(pe_warp *w, const pe_inst *i, uint32_t lane)
     for (uint32_t d = 0; d < x->rank; d++) {
         b.coord[d] = (int32_t)pe_src32(w, x->coord[d])[lane];
     }
-    bool is_fit = x->rank != 0 ? read_map(&b, is_store ? to : from) && fit_map(&b, x->rank)
-                               : fit_plain(&b, pe_src32(w, x->size)[lane]);
+    for (uint32_t d = 0; d < PG_COUNT_OF(x->offset) && x->offset[d] != PE_NONE; d++) {
+        b.offset[d] = pe_src32(w, x->offset[d])[lane] & 0xFFFFu;
+    }
+    bool is_fit = x->rank != 0
+                      ? read_map(&b, is_store ? to : from) && fit_map(&b, x->rank, x->is_im2col)
+                      : fit_plain(&b, pe_src32(w, x->size)[lane]);
     if (!is_fit) {
         return;
     }
@@ -301,6 +330,19 @@ static void take_map(pe_dec *d, uint32_t k, uint32_t rank, bulk_ext *x, pe_opnd 
     x->rank = rank;
 }
 
+/* {w, h, d}: as many as there are dimensions of space. */
+static void take_offsets(pe_dec *d, uint32_t k, uint32_t rank, bulk_ext *x)
+{
+    const pg_ptx_opnd *o = pe_arg(d, k);
+    if ((o->kind == PG_PTX_O_VEC ? o->n : 1u) != rank - 2) {
+        pe_invalid(d, "im2col wants an offset for each dimension of space");
+        return;
+    }
+    for (uint32_t j = 0; j < rank - 2; j++) {
+        x->offset[j] = pe_in_opnd(d, o->kind == PG_PTX_O_VEC ? &d->pf->pool.at[o->id + j] : o, 16);
+    }
+}
+
 static bool take_fold(pe_dec *d, bulk_ext *x)
 {
     x->fold = pe_atom_take(d);
@@ -308,8 +350,8 @@ static bool take_fold(pe_dec *d, bulk_ext *x)
     return x->fold != 0;
 }
 
-/* Operands stand in the order: destination, source, size (plain ones), barrier, mask, cache hint.
- */
+/* Operands stand in the order: destination, source, size (plain ones), barrier, offsets (im2col),
+ * mask, cache hint. */
 static void take_operands(pe_dec *d, bulk_ext *x, uint32_t rank)
 {
     bool is_store = x->kind == PE_BULK_STORE;
@@ -329,6 +371,9 @@ static void take_operands(pe_dec *d, bulk_ext *x, uint32_t rank)
     if (!is_store) {
         take_address(d, k++, &x->mbar, &x->mbar_imm);
     }
+    if (x->is_im2col && !is_store) {
+        take_offsets(d, k++, rank, x);
+    }
     if (pe_take(d, "multicast::cluster")) {
         x->mask = pe_in(d, k, 16);
     }
@@ -342,14 +387,17 @@ static void decode_copy(pe_dec *d, bool is_reduce)
         return;
     }
     x->mbar = x->size = x->mask = PE_NONE;
+    x->offset[0] = x->offset[1] = x->offset[2] = PE_NONE;
     uint32_t rank = pe_take(d, "tensor") ? pe_take_one(d, ranks) : 0;
     /* The first space is where it goes. */
     uint32_t to = pe_take_one(d, "shared::cluster shared::cta global");
     uint32_t from = pe_take_one(d, "shared::cta global");
-    (void)pe_take(d, "tile");
+    uint32_t mode = pe_take_one(d, "tile im2col im2col_no_offs");
     (void)pe_take(d, "L2::cache_hint");
+    x->is_im2col = mode >= 2;
     bool is_known = from != 0 && (to == 3 ? from == 1 && pe_take(d, "bulk_group")
                                           : pe_take(d, "mbarrier::complete_tx::bytes"));
+    is_known = is_known && (mode < 2 || (rank >= 3 && mode == (to == 3 ? 3 : 2)));
     x->kind = to == 3 ? PE_BULK_STORE : from == 2 ? PE_BULK_LOAD : PE_BULK_SEND;
     if (is_reduce && is_known) {
         is_known = take_fold(d, x);

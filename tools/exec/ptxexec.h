@@ -128,7 +128,8 @@ PTXEXEC_API PTXEXEC_CHECKED ptxexec_status ptxexec_module_param(const ptxexec_mo
                                                                 ptxexec_param *out);
 
 /* ---- tensor maps -------------------------------------------------------------------------------
- * What cuTensorMapEncodeTiled takes, checked without a driver or a GPU (docs/executor.md). */
+ * What cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col take, checked without a driver or a GPU
+ * (docs/executor.md). */
 
 /* Types, interleaves, swizzles, promotions and fills are numbered as in the driver's cuda.h. */
 typedef enum ptxexec_tm_type {
@@ -165,6 +166,11 @@ typedef struct ptxexec_tensormap {
     uint64_t dims[5];         /* elements */
     uint64_t strides[4];      /* bytes, of dimensions 1 to rank-1 */
     uint64_t place;           /* where the 128 bytes of the map are to lie; 0: not known yet */
+    uint32_t is_im2col;       /* 1: cuTensorMapEncodeIm2col; `box` is not looked at, but: */
+    uint32_t channels;        /* channelsPerPixel */
+    uint32_t pixels;          /* pixelsPerColumn */
+    int32_t lower[3];         /* pixelBoxLowerCorner, W first as `dims` */
+    int32_t upper[3];         /* pixelBoxUpperCorner */
 } ptxexec_tensormap;
 
 typedef struct ptxexec_tensormap_fault { /* a rule that is broken */

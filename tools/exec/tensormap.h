@@ -19,6 +19,11 @@ typedef struct pe_tmap {
     uint64_t stride[PE_TMAP_RANK];                            /* bytes; [0]: elem_size */
     uint32_t box[PE_TMAP_RANK], element_stride[PE_TMAP_RANK]; /* in elements */
     uint32_t count[PE_TMAP_RANK]; /* elements that a copy moves: box / element stride, up */
+    /* Im2col: count is {channels, pixels, 1 ...}; the first pixels stand in a box of their own,
+     * which the copy goes through along W, H, D, then image by image. */
+    bool is_im2col;
+    int32_t lower[PE_TMAP_RANK - 2];     /* of the box, W first */
+    uint64_t n_starts[PE_TMAP_RANK - 2]; /* places in it, element_stride apart */
 } pe_tmap;
 
 /* False, and the rule that the map breaks, or what is not there yet. */

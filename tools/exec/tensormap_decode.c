@@ -13,6 +13,37 @@ static uint32_t word(const uint8_t *bytes, uint32_t at)
     return x;
 }
 
+static uint32_t half(const uint8_t *bytes, uint32_t at)
+{
+    return bytes[at] | (uint32_t)bytes[at + 1] << 8;
+}
+
+/* What tiles have not. */
+static void decode_pixels(const uint8_t *bytes, ptxexec_tensormap *m)
+{
+    m->is_im2col = half(bytes, PE_TM_PIXELS);
+    m->channels = half(bytes, PE_TM_PIXELS + 2);
+    m->pixels = half(bytes, PE_TM_PIXELS + 4);
+    for (uint32_t d = 0; d < 3; d++) {
+        m->lower[d] = (int16_t)(uint16_t)half(bytes, PE_TM_PIXELS + 6 + 4 * d);
+        m->upper[d] = (int16_t)(uint16_t)half(bytes, PE_TM_PIXELS + 8 + 4 * d);
+    }
+}
+
+static void set_pixels(const ptxexec_tensormap *m, pe_tmap *out)
+{
+    out->is_im2col = true;
+    out->count[0] = out->box[0] = m->channels;
+    for (uint32_t d = 1; d < PE_TMAP_RANK; d++) {
+        out->count[d] = out->box[d] = d == 1 ? m->pixels : 1;
+    }
+    for (uint32_t d = 0; d + 2 < m->rank; d++) {
+        int64_t last = (int64_t)m->dims[d + 1] - 1 + m->upper[d];
+        out->lower[d] = m->lower[d];
+        out->n_starts[d] = (uint64_t)(last - m->lower[d]) / m->elem_strides[d + 1] + 1;
+    }
+}
+
 /* The driver's number of a type: tf32 is f32 with a mark, the others have codes of their own. */
 static uint32_t find_type(uint32_t code, bool is_tf32)
 {
@@ -59,6 +90,7 @@ bool pe_tmap_decode(const uint8_t bytes[PE_TMAP_SIZE], pe_tmap *out, char why[25
         m.elem_strides[d] = (steps >> 3 * d & 7u) + 1;
         m.box[d] = bytes[0x37 + d] + 1u;
     }
+    decode_pixels(bytes, &m);
     if (has_fault(&m, why)) {
         return false;
     }
@@ -81,6 +113,9 @@ bool pe_tmap_decode(const uint8_t bytes[PE_TMAP_SIZE], pe_tmap *out, char why[25
         /* Without interleave the innermost dimension has no step. */
         out->element_stride[d] = is_there && d > 0 ? m.elem_strides[d] : 1;
         out->count[d] = (out->box[d] + out->element_stride[d] - 1) / out->element_stride[d];
+    }
+    if (m.is_im2col != 0) {
+        set_pixels(&m, out);
     }
     return true;
 }

@@ -1,6 +1,7 @@
-/* tensormap_encode.c: the 128 bytes of a tiled tensor map, from checked arguments. The places of
- * the fields are those that `tensormap.replace` writes to (docs/executor.md); bytes that it never
- * writes stay 0, as in maps that are made on the device. */
+/* tensormap_encode.c: the 128 bytes of a tensor map, from checked arguments. The places of the
+ * fields are those that `tensormap.replace` writes to (docs/executor.md); bytes that it never
+ * writes stay 0 in tiled maps, as in maps that are made on the device. Maps of pixels have their
+ * own facts there, at places of our choice. */
 #include <string.h>
 
 #include "tools/exec/tensormap_rules.h"
@@ -58,7 +59,16 @@ ptxexec_status ptxexec_tensormap_encode(const ptxexec_tensormap *map, unsigned c
         /* Without interleave the innermost dimension has no step, whatever was given. */
         uint32_t step = i == 0 && m.interleave == 0 ? 1 : m.elem_strides[i];
         steps |= (step - 1) << (3 * i);
-        put(out + 0x37 + i, m.box[i] - 1, 1);
+        put(out + 0x37 + i, m.is_im2col != 0 ? 0 : m.box[i] - 1, 1);
+    }
+    if (m.is_im2col != 0) {
+        put(out + PE_TM_PIXELS, 1, 2);
+        put(out + PE_TM_PIXELS + 2, m.channels, 2);
+        put(out + PE_TM_PIXELS + 4, m.pixels, 2);
+        for (size_t i = 0; i + 2 < m.rank; i++) {
+            put(out + PE_TM_PIXELS + 6 + 4 * i, (uint64_t)(int64_t)m.lower[i], 2);
+            put(out + PE_TM_PIXELS + 8 + 4 * i, (uint64_t)(int64_t)m.upper[i], 2);
+        }
     }
     put(out + 0x1C, upper, 4);
     put(out + 0x34, steps, 3);

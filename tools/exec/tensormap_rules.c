@@ -60,6 +60,42 @@ static uint64_t row_bytes(const ptxexec_tensormap *m, const pe_tm_type *t)
     return (uint64_t)m->box[0] * t->bits / 8;
 }
 
+static uint64_t channel_bytes(const ptxexec_tensormap *m, const pe_tm_type *t)
+{
+    return (uint64_t)m->channels * t->bits / 8;
+}
+
+/* Tiles or pixels whose rows lie as they are. */
+static bool is_box(const ptxexec_tensormap *m)
+{
+    return m->is_im2col == 0 && m->interleave == 0;
+}
+static bool is_column(const ptxexec_tensormap *m)
+{
+    return m->is_im2col != 0 && m->interleave == 0 && m->channels >= 1 && m->channels <= 256;
+}
+
+static uint64_t as_bits(int32_t x)
+{
+    return (uint64_t)(int64_t)x;
+}
+
+/* By the number of dimensions of space. */
+static bool is_corner(const ptxexec_tensormap *m, int32_t x)
+{
+    static const int32_t limits[] = {INT32_MAX, INT32_MAX, INT32_MAX, 1 << 15, 1 << 7, 1 << 4};
+    int32_t limit = limits[m->rank > PE_TM_DIMS ? 0 : m->rank];
+    return x >= -limit && x < limit;
+}
+
+static bool has_no_pixel(const ptxexec_tensormap *m, uint32_t i)
+{
+    const uint64_t dim = m->dims[i + 1];
+    bool is_known = dim >= 1 && dim <= UINT64_C(1) << 32 && is_corner(m, m->lower[i]) &&
+                    is_corner(m, m->upper[i]);
+    return is_known && (int64_t)dim - 1 + m->upper[i] < m->lower[i];
+}
+
 static uint32_t span_of(const ptxexec_tensormap *m)
 {
     uint32_t span = pe_tm_span(m->swizzle);
@@ -94,7 +130,7 @@ static uint64_t within(const ptxexec_tensormap *m, const pe_tm_type *t, uint32_t
 /* ---- the rules ---------------------------------------------------------------------------------
  */
 
-typedef enum over { ONE, FIRST, DIMS, OUTER } over;
+typedef enum over { ONE, FIRST, DIMS, OUTER, SPACE } over;
 
 typedef struct rule_code {
     over over;
@@ -180,6 +216,9 @@ size_t ptxexec_tensormap_check(const ptxexec_tensormap *map, ptxexec_tensormap_f
         const rule_code *code = &codes[k];
         uint32_t count = code->over == DIMS ? rank : 1;
         count = code->over == OUTER ? rank - (rank > 0) : count;
+        if (code->over == SPACE) {
+            count = own.is_im2col != 0 && rank >= 3 ? rank - 2 : 0;
+        }
         for (uint32_t i = 0; i < count; i++) {
             uint64_t x = code->value(&own, t, i);
             if (!code->is_broken(&own, t, i, x)) {

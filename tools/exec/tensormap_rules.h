@@ -1,6 +1,6 @@
 /* tensormap_rules.h: facts on the element types of tensor maps, and the rules of
- * cuTensorMapEncodeTiled (tensormap_rules.def, ptxexec_tensormap_check). Indifferent to how the
- * arguments came: from a launch, or read out of the 128 bytes of a map. */
+ * cuTensorMapEncodeTiled and ...Im2col (tensormap_rules.def, ptxexec_tensormap_check). Indifferent
+ * to how the arguments came: from a launch, or read out of the 128 bytes of a map. */
 #ifndef PTXEXEC_TENSORMAP_RULES_H
 #define PTXEXEC_TENSORMAP_RULES_H
 
@@ -8,6 +8,9 @@
 #include "tools/exec/ptxexec.h"
 
 enum { PE_TM_TYPES = 16, PE_TM_DIMS = 5 };
+/* Where a map of pixels has what tiles have not, in numbers of 16 bits: 1, channels, pixels, then
+ * the lower and the upper corner of each dimension of space. */
+enum { PE_TM_PIXELS = 0x40 };
 
 typedef struct pe_tm_type {
     const char *name; /* as cuda.h has it, behind CU_TENSOR_MAP_DATA_TYPE_ */

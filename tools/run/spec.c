@@ -229,16 +229,19 @@ static run_exit parse_array(parser *p, pg_str text)
     return wrong(p, "the array of a map is @N, or begins with in:, out: or inout:");
 }
 
-/* ARRAY:box=...: a pointer to the array, which the launch turns into a map of it. */
+/* ARRAY:box=..., ARRAY:im2col=...: a pointer to the array, which the launch turns into a map of it.
+ */
 static run_exit parse_tmap(parser *p, pg_str rest)
 {
-    static const char mark[] = ":box=";
     size_t at = 0;
-    while (at < rest.len && !pg_str_starts(pg_str_sub(rest, at, rest.len), pg_str_of(mark))) {
-        at++;
+    for (bool is_found = false; at < rest.len && !is_found; at += is_found ? 0 : 1) {
+        const pg_str tail = pg_str_sub(rest, at, rest.len);
+        is_found = pg_str_starts(tail, PG_STR(":box=")) || pg_str_starts(tail, PG_STR(":im2col="));
     }
     if (at == rest.len) {
-        return wrong(p, "write tmap:ARRAY:box=AxB, and further options behind it");
+        return wrong(p,
+                     "write tmap:ARRAY:box=AxB or tmap:ARRAY:im2col=PIXELSxCHANNELS, and further "
+                     "options behind it");
     }
     run_exit status = parse_array(p, pg_str_sub(rest, 0, at));
     if (status != RUN_OK) {

@@ -22,12 +22,14 @@ typedef struct numbers {
 
 typedef struct options {
     numbers box, estride, dims, strides;
+    numbers pixels;       /* im2col: pixels x channels */
+    numbers lower, upper; /* two's complement */
     run_dtype type;
     uint32_t swizzle, interleave, oob;
 } options;
 
-/* "AxBxC" */
-static bool parse_numbers(pg_str text, numbers *out)
+/* "AxBxC", also of numbers with a sign. */
+static bool parse_numbers(pg_str text, bool is_signed, numbers *out)
 {
     out->n = 0;
     while (out->n < MOST) {
@@ -35,9 +37,14 @@ static bool parse_numbers(pg_str text, numbers *out)
         while (end < text.len && text.ptr[end] != 'x') {
             end++;
         }
-        if (!pg_parse_u64(pg_str_sub(text, 0, end), &out->at[out->n++])) {
+        const pg_str one = pg_str_sub(text, 0, end);
+        int64_t x = 0;
+        if (is_signed ? !pg_parse_i64(one, &x) || x < INT16_MIN || x > INT16_MAX
+                      : !pg_parse_u64(one, &out->at[out->n])) {
             return false;
         }
+        out->at[out->n] = is_signed ? (uint64_t)x : out->at[out->n];
+        out->n++;
         if (end == text.len) {
             return true;
         }
@@ -69,12 +76,16 @@ static const char *take(options *o, pg_str key, pg_str value)
     const struct {
         const char *key;
         numbers *out;
-    } lists[] = {
-        {"box", &o->box}, {"estride", &o->estride}, {"dims", &o->dims}, {"strides", &o->strides}};
+        bool is_signed;
+    } lists[] = {{"box", &o->box, false},       {"estride", &o->estride, false},
+                 {"dims", &o->dims, false},     {"strides", &o->strides, false},
+                 {"im2col", &o->pixels, false}, {"lower", &o->lower, true},
+                 {"upper", &o->upper, true}};
     for (size_t k = 0; k < PG_COUNT_OF(lists); k++) {
         if (pg_str_is(key, lists[k].key)) {
-            return parse_numbers(value, lists[k].out) ? NULL
-                                                      : "a list has one to five numbers, as 64x128";
+            return parse_numbers(value, lists[k].is_signed, lists[k].out)
+                       ? NULL
+                       : "a list has one to five numbers, as 64x128";
         }
     }
     if (pg_str_is(key, "dtype")) {
@@ -92,7 +103,8 @@ static const char *take(options *o, pg_str key, pg_str value)
     if (pg_str_is(key, "oob")) {
         return parse_word(value, "zero nan", &o->oob) ? NULL : "oob is zero or nan";
     }
-    return "the options are box, swizzle, dtype, oob, interleave, estride, dims and strides";
+    return "the options are box or im2col, lower, upper, swizzle, dtype, oob, interleave, estride, "
+           "dims and strides";
 }
 
 static const char *take_all(options *o, pg_str text)
@@ -115,6 +127,31 @@ static const char *take_all(options *o, pg_str text)
     return NULL;
 }
 
+/* Corners have a number for each dimension of space, outermost first; none given: zeros. */
+static const char *take_pixels(const options *o, uint32_t rank, ptxexec_tensormap *out)
+{
+    const numbers *corners[] = {&o->lower, &o->upper};
+    if (o->pixels.n == 0) {
+        return o->lower.n + o->upper.n == 0 ? NULL : "lower and upper belong to im2col";
+    }
+    if (o->pixels.n != 2 || o->box.n != 0) {
+        return "im2col has two numbers, PIXELSxCHANNELS, and no box beside it";
+    }
+    out->is_im2col = 1;
+    out->pixels = o->pixels.at[0] <= UINT32_MAX ? (uint32_t)o->pixels.at[0] : UINT32_MAX;
+    out->channels = o->pixels.at[1] <= UINT32_MAX ? (uint32_t)o->pixels.at[1] : UINT32_MAX;
+    for (uint32_t k = 0; k < 2; k++) {
+        if (corners[k]->n != 0 && corners[k]->n + 2 != rank) {
+            return "lower and upper have a number for each dimension but the first and the last";
+        }
+        for (uint32_t d = 0; d < corners[k]->n; d++) {
+            int32_t x = (int32_t)(int64_t)corners[k]->at[corners[k]->n - 1 - d];
+            (k == 0 ? out->lower : out->upper)[d] = x;
+        }
+    }
+    return NULL;
+}
+
 const char *run_tmap_parse(pg_str text, const run_array *array, ptxexec_tensormap *out)
 {
     options o = {.type = array->type};
@@ -128,7 +165,7 @@ const char *run_tmap_parse(pg_str text, const run_array *array, ptxexec_tensorma
             o.dims.at[d] = array->shape[d];
         }
     }
-    uint32_t rank = o.box.n;
+    uint32_t rank = o.pixels.n != 0 ? o.dims.n : o.box.n;
     if (rank == 0 || o.dims.n != rank || (o.estride.n != 0 && o.estride.n != rank)) {
         return "box, estride, and dims or the array's shape, must have as many numbers as the map "
                "has dimensions";
@@ -149,12 +186,14 @@ const char *run_tmap_parse(pg_str text, const run_array *array, ptxexec_tensorma
     for (uint32_t d = 0; d < rank; d++) {
         uint32_t at = rank - 1 - d; /* of the user's lists */
         out->dims[d] = o.dims.at[at];
-        out->box[d] = o.box.at[at] <= UINT32_MAX ? (uint32_t)o.box.at[at] : UINT32_MAX;
+        if (o.pixels.n == 0) {
+            out->box[d] = o.box.at[at] <= UINT32_MAX ? (uint32_t)o.box.at[at] : UINT32_MAX;
+        }
         out->elem_strides[d] = o.estride.n != 0 ? (uint32_t)o.estride.at[at] : 1;
         dense *= out->dims[d];
         if (d + 1 < rank) {
             out->strides[d] = o.strides.n != 0 ? o.strides.at[at - 1] : dense;
         }
     }
-    return NULL;
+    return take_pixels(&o, rank, out);
 }
