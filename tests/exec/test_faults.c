@@ -148,6 +148,36 @@ Test(exec_faults, poison_of_predicates_and_of_16_bytes)
                  PTXEXEC_F_POISON_ADDRESS, BODY + 4);
 }
 
+/* Memory of alloca is there until stackrestore or the end of its function, aligned as asked for,
+ * and uninitialised. */
+Test(exec_faults, memory_on_the_stack)
+{
+#define STACK(x)                                                                              \
+    EXEC_KERNEL(".local .align 4 .b8 own[12];\nstacksave.u64 %rd2;\nmad.wide.u32 %rd3, %r1, " \
+                "8, 16;\nalloca.u64 %rd4, %rd3, 64;\nadd.u64 %rd5, %rd4, %rd3;\n" x)
+#define USE(address) "ld.local.u32 %r2, [" address "];\nsetp.eq.u32 %p1, %r2, 77;\n@%p1 trap;\n"
+    expect_clean(STACK("and.b64 %rd6, %rd4, 63;\nsetp.ne.u64 %p1, %rd6, 0;\n@%p1 trap;\n"
+                       "st.local.u32 [%rd4], %r1;\nst.local.u32 [%rd5+-4], %r1;\n" USE("%rd5+-4")),
+                 40);
+    expect_fault(STACK("st.local.u32 [%rd5], %r1;\n"), 40, PTXEXEC_F_OUT_OF_BOUNDS, BODY + 5);
+    expect_fault(STACK(USE("%rd4")), 40, PTXEXEC_F_POISON_BRANCH, BODY + 7);
+    expect_fault(STACK("stackrestore.u64 %rd2;\nst.local.u32 [%rd4], %r1;\n"), 40,
+                 PTXEXEC_F_OUT_OF_BOUNDS, BODY + 6);
+    expect_fault(STACK("st.local.u32 [%rd4], %r1;\nstackrestore.u64 %rd2;\n"
+                       "alloca.u64 %rd4, %rd3, 64;\n" USE("%rd4")),
+                 40, PTXEXEC_F_POISON_BRANCH, BODY + 10);
+    expect_clean(STACK("st.local.u32 [own+8], %r1;\nstackrestore.u64 %rd2;\n" USE("own+8")), 40);
+    expect_fault(STACK("stackrestore.u64 %rd5;\nalloca.u64 %rd6, 8;\nstackrestore.u64 %rd6;\n"
+                       "alloca.u64 %rd6, 8;\nadd.u64 %rd6, %rd6, 16;\nstackrestore.u64 %rd6;\n"),
+                 40, PTXEXEC_F_STACK, BODY + 10);
+    expect_fault(STACK("mov.u64 %rd6, own;\nstackrestore.u64 %rd6;\n"), 40, PTXEXEC_F_STACK,
+                 BODY + 6);
+    expect_fault(STACK("stackrestore.u64 %rd7;\n"), 40, PTXEXEC_F_POISON_ADDRESS, BODY + 5);
+    expect_fault(STACK("alloca.u64 %rd6, 600000;\n"), 40, PTXEXEC_F_STACK, BODY + 5);
+    expect_fault(STACK("alloca.u64 %rd6, -1;\n"), 40, PTXEXEC_F_STACK, BODY + 5);
+    expect_fault(STACK("alloca.u64 %rd6, %rd7;\n"), 40, PTXEXEC_F_POISON_ADDRESS, BODY + 5);
+}
+
 #define PADDED(pragma, rest)                                                                     \
     EXEC_KERNEL(".local .align 8 .b8 s[8];\nmov.u16 %h1, 5;\nst.local.v2.u16 [s], {%h1, %h1};\n" \
                 "st.local.u8 [s+4], %h1;\n" pragma                                               \
