@@ -178,6 +178,46 @@ Test(exec_faults, memory_on_the_stack)
     expect_fault(STACK("alloca.u64 %rd6, %rd7;\n"), 40, PTXEXEC_F_POISON_ADDRESS, BODY + 5);
 }
 
+/* The device's own malloc: memory is uninitialised, has room around it, and ends with free. */
+Test(exec_faults, memory_of_the_heap)
+{
+#define HEAP(x)                                                                                  \
+    EXEC_HEAD("sm_90")                                                                           \
+    ".extern .func (.param .b64 r) malloc(.param .b64 n);\n.extern .func free(.param .b64 p);\n" \
+    ".visible .entry k(.param .u64 out)\n{\n.reg .pred %p<8>;\n.reg .b32 %r<16>;\n"              \
+    ".reg .b64 %rd<16>;\nld.param.u64 %rd1, [out];\nmov.u32 %r1, %tid.x;\n" x "ret;\n}\n"
+#define MALLOC(d, n)                                                                   \
+    "{ .param .b64 a; .param .b64 b; st.param.b64 [a], " n "; call (b), malloc, (a); " \
+    "ld.param.b64 " d ", [b]; }\n"
+#define FREE(p) "{ .param .b64 a; st.param.b64 [a], " p "; call free, (a); }\n"
+#define NONE(p) "setp.ne.u64 %p1, " p ", 0;\n@%p1 trap;\n"
+    enum { FIRST = 13 };
+    expect_clean(HEAP(MALLOC("%rd2", "40") "st.u32 [%rd2+36], %r1;\nld.global.u32 %r2, [%rd2+36];\n"
+                                           "setp.ne.u32 %p1, %r1, %r2;\n@%p1 trap;\n" FREE("%rd2")
+                                               FREE("0")),
+                 40);
+    expect_fault(HEAP(MALLOC("%rd2", "40") "st.u32 [%rd2+40], %r1;\n"), 40, PTXEXEC_F_OUT_OF_BOUNDS,
+                 FIRST + 1);
+    expect_fault(HEAP(MALLOC("%rd2", "40") "ld.u32 %r2, [%rd2];\nsetp.eq.u32 %p1, %r2, 7;\n"
+                                           "@%p1 trap;\n"),
+                 40, PTXEXEC_F_POISON_BRANCH, FIRST + 3);
+    expect_fault(
+        HEAP(MALLOC("%rd2", "40") "st.u32 [%rd2], %r1;\n" FREE("%rd2") "ld.u32 %r2, [%rd2];\n"), 40,
+        PTXEXEC_F_USE_AFTER_FREE, FIRST + 3);
+    expect_fault(HEAP(MALLOC("%rd2", "40") FREE("%rd2") FREE("%rd2")), 40, PTXEXEC_F_USE_AFTER_FREE,
+                 FIRST + 2);
+    expect_fault(HEAP(MALLOC("%rd2", "40") "add.u64 %rd2, %rd2, 8;\n" FREE("%rd2")), 40,
+                 PTXEXEC_F_BAD_CALL, FIRST + 2);
+    expect_fault(HEAP(FREE("%rd1")), 40, PTXEXEC_F_BAD_CALL, FIRST);
+    expect_fault(HEAP(FREE("%rd2")), 40, PTXEXEC_F_POISON_ADDRESS, FIRST);
+    expect_fault(HEAP(MALLOC("%rd2", "%rd3")), 40, PTXEXEC_F_POISON_ADDRESS, FIRST);
+    /* 8 MB in all: a second block of 5 has room only behind the end of the first. */
+    expect_clean(HEAP(MALLOC("%rd2", "5000000") MALLOC("%rd3", "5000000") NONE("%rd3") FREE("%rd2")
+                          MALLOC("%rd3", "5000000") "st.u32 [%rd3], %r1;\n" MALLOC("%rd4", "-1")
+                              NONE("%rd4")),
+                 1);
+}
+
 #define PADDED(pragma, rest)                                                                     \
     EXEC_KERNEL(".local .align 8 .b8 s[8];\nmov.u16 %h1, 5;\nst.local.v2.u16 [s], {%h1, %h1};\n" \
                 "st.local.u8 [s+4], %h1;\n" pragma                                               \

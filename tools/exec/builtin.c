@@ -1,4 +1,4 @@
-/* builtin.c: functions that every device has: vprintf and __assertfail. */
+/* builtin.c: functions that every device has: vprintf, __assertfail, malloc and free. */
 #include <stdio.h>
 
 #include "tools/exec/exec.h"
@@ -17,6 +17,15 @@ static uint64_t argument(const pe_warp *w, uint32_t lane, const pe_slot *a)
     return a->bits == 64 ? pe_src64(w, a->row)[lane] : pe_src32(w, a->row)[lane];
 }
 
+static bool is_bad(const pe_warp *w, uint32_t lane, const pe_slot *a)
+{
+    if (!a->is_reg) {
+        size_t at = (size_t)lane * w->local_cap + w->local_base[lane] + a->offset - PE_LOCAL_START;
+        return memchr(w->local_poison + at, 1, a->size < 8 ? a->size : 8) != NULL;
+    }
+    return ((a->bits == 64 ? pe_poison64(w, a->row) : pe_poison32(w, a->row)) >> lane & 1u) != 0;
+}
+
 static void set_result(pe_warp *w, uint32_t lane, const pe_slot *r, uint64_t x)
 {
     if (!r->is_reg) {
@@ -26,10 +35,14 @@ static void set_result(pe_warp *w, uint32_t lane, const pe_slot *r, uint64_t x)
         return;
     }
     uint32_t row[PE_LANES];
+    uint64_t wide[PE_LANES];
     for (uint32_t l = 0; l < PE_LANES; l++) {
         row[l] = (uint32_t)x;
+        wide[l] = x;
     }
-    if (r->bits == 32) {
+    if (r->bits == 64) {
+        pe_put64(w, r->row, wide, 1u << lane, 0);
+    } else if (r->bits == 32) {
         pe_put32(w, r->row, row, 1u << lane, 0);
     }
 }
@@ -210,6 +223,59 @@ static uint64_t print(pe_warp *w, uint32_t lane, uint64_t format, uint64_t args)
     return n;
 }
 
+/* ---- malloc and free
+ * ------------------------------------------------------------------------------------------------
+ */
+
+static void allocate(pe_warp *w, const pe_inst *i, const pe_call *call, uint32_t mask)
+{
+    char label[48];
+    (void)snprintf(label, sizeof label, "malloc of line %u",
+                   w->cta->launch->m->srcs.at[i->src].loc.line);
+    pg_foreach_lane(l, mask)
+    {
+        uint64_t at = 0;
+        if (is_bad(w, l, &call->args[0])) {
+            pe_fault_at(w, i, PTXEXEC_F_POISON_ADDRESS, (pe_place){.lanes = 1u << l},
+                        "the size is uninitialised");
+            return;
+        }
+        if (pe_heap_alloc(w->cta->launch->d, argument(w, l, &call->args[0]), label, &at) !=
+            PTXEXEC_OK) {
+            w->cta->worker->is_oom = true;
+            w->is_stopped = true;
+            return;
+        }
+        set_result(w, l, &call->rets[0], at);
+    }
+}
+
+static void release(pe_warp *w, const pe_inst *i, const pe_call *call, uint32_t mask)
+{
+    pg_foreach_lane(l, mask)
+    {
+        const uint64_t at = argument(w, l, &call->args[0]);
+        const pe_region *r = NULL;
+        const pe_place where = {.lanes = 1u << l, .address = at, .size = 1};
+        if (is_bad(w, l, &call->args[0])) {
+            pe_fault_at(w, i, PTXEXEC_F_POISON_ADDRESS, where, "the pointer is uninitialised");
+            return;
+        }
+        if (at == 0 || pe_heap_free(w->cta->launch->d, at, &r)) {
+            continue;
+        }
+        if (r != NULL) {
+            pe_fault_at(w, i, PTXEXEC_F_USE_AFTER_FREE, where,
+                        "'%s' at 0x%llx is freed for the second time", r->label,
+                        (unsigned long long)at);
+        } else {
+            pe_fault_at(w, i, PTXEXEC_F_BAD_CALL, where,
+                        "free of 0x%llx, where no block of malloc begins", (unsigned long long)at);
+        }
+        return;
+    }
+}
+
 /* ---- calls
  * -----------------------------------------------------------------------------------------------------
  */
@@ -228,7 +294,12 @@ void pe_builtin_call(pe_warp *w, const pe_inst *i, const pe_call *call, uint32_t
                     PG_STR_ARG(function));
         return;
     }
-    if (builtin == PE_BUILTIN_ASSERTFAIL || call->n_args < 2) {
+    bool is_heap = builtin == PE_BUILTIN_MALLOC || builtin == PE_BUILTIN_FREE;
+    if (is_heap && call->n_args == 1 && call->n_rets == (builtin == PE_BUILTIN_MALLOC ? 1 : 0)) {
+        (builtin == PE_BUILTIN_MALLOC ? allocate : release)(w, i, call, mask);
+        return;
+    }
+    if (is_heap || builtin == PE_BUILTIN_ASSERTFAIL || call->n_args < 2) {
         pe_fault_at(w, i, PTXEXEC_F_BAD_CALL, (pe_place){.lanes = mask},
                     "the arguments are not those of the function");
         return;

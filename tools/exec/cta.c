@@ -93,6 +93,7 @@ static bool init_shared(pe_cta *cta)
     uint32_t size = cta->launch->shared_size;
     cta->shared = (pe_region){.base = PE_SHARED_START + (cta->rank << PE_RANK_SHIFT),
                               .size = size,
+                              .open = size,
                               .label = "shared memory"};
     if (size == 0) {
         return true;

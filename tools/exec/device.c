@@ -35,6 +35,11 @@ static void free_bytes(ptxexec_device *d, pe_region *r)
     }
 }
 
+void pe_region_drop(ptxexec_device *d, pe_region *r)
+{
+    free_bytes(d, r);
+}
+
 static void free_region(ptxexec_device *d, pe_region *r)
 {
     free_bytes(d, r);
@@ -73,7 +78,7 @@ static pe_region *new_region(ptxexec_device *d, uint64_t size, const char *label
         return NULL;
     }
     size_t label_size = label != NULL ? strlen(label) + 1 : 0;
-    *r = (pe_region){.size = size};
+    *r = (pe_region){.size = size, .open = size};
     r->data = grow(d->alloc, NULL, 0, bytes + 2);
     r->label_owned = label_size > 0 ? grow(d->alloc, NULL, 0, label_size) : NULL;
     if (r->data == NULL || (label_size > 0 && r->label_owned == NULL)) {
@@ -150,6 +155,8 @@ ptxexec_status ptxexec_device_free(ptxexec_device *d, uint64_t address)
     }
     free_bytes(d, r);
     r->is_freed = true;
+    r->open = 0;
+    d->heap_used -= r->is_heap ? r->size : 0;
     return PTXEXEC_OK;
 }
 

@@ -147,7 +147,13 @@ typedef struct pe_func {
     uint32_t *shared_at; /* entries: by module symbol, shared offset or UINT32_MAX */
 } pe_func;
 
-typedef enum pe_builtin { PE_BUILTIN_NONE, PE_BUILTIN_VPRINTF, PE_BUILTIN_ASSERTFAIL } pe_builtin;
+typedef enum pe_builtin {
+    PE_BUILTIN_NONE,
+    PE_BUILTIN_VPRINTF,
+    PE_BUILTIN_ASSERTFAIL,
+    PE_BUILTIN_MALLOC,
+    PE_BUILTIN_FREE
+} pe_builtin;
 
 typedef struct pe_call {
     const pe_func *callee; /* NULL: indirect, address in inst->a */
@@ -193,11 +199,13 @@ ptxexec_diag pe_diag_out(const pg_diags *diags, size_t index);
 
 typedef struct pe_region {
     uint64_t base, size;
+    uint64_t open; /* bytes that may be touched: size, or 0 once it is freed */
     uint8_t *data;
     uint8_t *poison; /* one byte for each byte: 0 initialised, 1 poison */
     const char *label;
     char *label_owned;
     bool is_freed, is_read_only;
+    bool is_heap; /* of the kernel's own malloc */
 } pe_region;
 
 struct ptxexec_device {
@@ -205,6 +213,7 @@ struct ptxexec_device {
     pe_region **regions; /* by address */
     uint32_t n, cap;
     uint64_t next; /* address of the next array */
+    uint64_t heap_used;
     struct pe_instance {
         const ptxexec_module *m;
         uint64_t id;
@@ -216,6 +225,14 @@ struct ptxexec_device {
 
 /* The region whose array or guard zone holds the address, or NULL. */
 pe_region *pe_device_find(const ptxexec_device *d, uint64_t address);
+/* malloc and free of kernels. 0: the heap has no room (8 MB, as CUDA's has unless it is told).
+ * Arrays never share or reuse addresses, and bytes that are freed stay in place until
+ * pe_heap_sweep, at the end of the launch: copies may be under way. False: no block of the heap
+ * begins there, or it is freed already (*out_region, else NULL). */
+ptxexec_status pe_heap_alloc(ptxexec_device *d, uint64_t size, const char *label, uint64_t *out);
+bool pe_heap_free(ptxexec_device *d, uint64_t address, const pe_region **out_region);
+void pe_heap_sweep(ptxexec_device *d);
+void pe_region_drop(ptxexec_device *d, pe_region *r); /* gives its bytes back */
 /* Addresses of the module's .global variables, by symbol; makes and initialises them the first
  * time. */
 ptxexec_status pe_device_instance(ptxexec_device *d, const ptxexec_module *m, const uint64_t **out);

@@ -341,6 +341,7 @@ static ptxexec_status launch(pe_launch *l, ptxexec_report *r)
     double begin = now();
     status = run_crew(l, r);
     pe_gshadow_fini(l);
+    pe_heap_sweep(l->d);
     r->stats.seconds = now() - begin;
     r->stats.n_ctas = l->n_ctas;
     r->stats.n_warps =

@@ -108,6 +108,8 @@ static uint32_t builtin_of(pg_str name)
 {
     return pg_str_is(name, "vprintf")        ? PE_BUILTIN_VPRINTF
            : pg_str_is(name, "__assertfail") ? PE_BUILTIN_ASSERTFAIL
+           : pg_str_is(name, "malloc")       ? PE_BUILTIN_MALLOC
+           : pg_str_is(name, "free")         ? PE_BUILTIN_FREE
                                              : PE_BUILTIN_NONE;
 }
 
@@ -141,6 +143,10 @@ void pe_layout_module(ptxexec_module *m)
         f->entry_pc = UINT32_MAX;
         f->is_entry = f->ptx->is_entry;
         f->builtin = f->ptx->has_body ? PE_BUILTIN_NONE : builtin_of(f->name);
+        /* CTAs share the heap: one interleaving, so that addresses do not depend on host threads.
+         */
+        m->has_global_sync =
+            m->has_global_sync || f->builtin == PE_BUILTIN_MALLOC || f->builtin == PE_BUILTIN_FREE;
         if (f->is_entry && f->ptx->has_body) {
             read_directives(f);
             (void)pg_vec_push(&m->arena, &m->entries, k);

@@ -26,7 +26,7 @@ static inline uint8_t *reach(pe_warp *w, const pe_inst *i, uint32_t lane, uint64
     if (r != NULL && (i->space == PG_PTX_SP_SHARED || i->space == PG_PTX_SP_GLOBAL ||
                       i->space == PG_PTX_SP_NONE)) {
         uint64_t off = address - r->base;
-        if (off < r->size && size <= r->size - off && (address & (size - 1)) == 0) {
+        if (off < r->open && size <= r->open - off && (address & (size - 1)) == 0) {
             *poison = r->poison + off;
             return r->data + off;
         }
