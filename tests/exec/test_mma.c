@@ -544,12 +544,70 @@ static bool try_poison(void)
     return is_ok;
 }
 
+/* One register of one lane is never written: exactly the elements of the result that its row of A,
+ * its column of B or its place in C has are uninitialised. */
+static bool try_stain(const shape *s, uint64_t seed)
+{
+    static trial t;
+    static ptx_result r;
+    static uint8_t in[24 * 32 * 8];
+    uint64_t random = 88172645463325252ull + seed * 977;
+    t.s = s;
+    t.width = s->bits == 64 ? 8 : 4;
+    bool is_half = strcmp(s->d, "f16") == 0;
+    t.n_acc = s->m * 8 / 32 / (is_half ? 2 : 1);
+    uint32_t n_in = s->n_a + s->n_b + t.n_acc;
+    uint32_t reg = (uint32_t)(next_random(&random) >> 7) % n_in;
+    uint32_t lane = (uint32_t)(next_random(&random) >> 7) % 32;
+    uint32_t per = s->bits >= 32 ? 1 : 32 / s->bits;
+    write_program(&t);
+    /* The load of that register is for all lanes but one. */
+    char mark[32];
+    char body[sizeof t.body + 64];
+    (void)snprintf(mark, sizeof mark, "ld.global.%s %%%s%u,", t.width == 8 ? "f64" : "b32",
+                   t.width == 8 ? "d" : "r", 4 + reg);
+    char *at = strstr(t.body, mark);
+    (void)snprintf(body, sizeof body, "setp.ne.u32 %%p1, %%r1, %u;\n%.*s@%%p1 %s", lane,
+                   (int)(at - t.body), t.body, at);
+    ptx_case c = {.body = body,
+                  .in = in,
+                  .in_size = n_in * 32 * t.width,
+                  .out_size = t.n_acc * 32 * t.width,
+                  .seed = seed,
+                  .has_poison = 1};
+    ptx_run(&c, &r);
+    uint32_t line = 0, k = 0;
+    if (reg < s->n_a) {
+        place_a(s, lane, reg * per, &line, &k);
+    } else if (reg < s->n_a + s->n_b) {
+        place_b(s, lane, (reg - s->n_a) * per, &k, &line);
+    }
+    bool is_ok = r.status == PTXEXEC_OK;
+    for (uint32_t l = 0; l < 32 && is_ok; l++) {
+        for (uint32_t j = 0; j < t.n_acc; j++) {
+            bool want = false;
+            for (uint32_t i = j * (is_half ? 2 : 1); i < (j + 1) * (is_half ? 2 : 1); i++) {
+                uint32_t row = l / 4 + (i >= 2 ? 8 : 0), col = 2 * (l % 4) + (i & 1);
+                want = want || (reg < s->n_a            ? row == line
+                                : reg < s->n_a + s->n_b ? col == line
+                                                        : l == lane && j == reg - s->n_a - s->n_b);
+            }
+            is_ok = is_ok && r.is_poison[(j * 32 + l) * t.width / 4] == want;
+        }
+    }
+    if (!is_ok) {
+        printf("stain of %s %s %s: register %u of lane %u: status %d %s\n", s->name, s->d, s->a,
+               reg, lane, (int)r.status, r.message);
+    }
+    return is_ok;
+}
+
 int main(void)
 {
     uint32_t n_bad = 0;
     for (uint32_t k = 0; k < sizeof shapes / sizeof shapes[0]; k++) {
         for (uint64_t seed = 0; seed < 20; seed++) {
-            if (!try_shape(&shapes[k], seed)) {
+            if (!try_shape(&shapes[k], seed) || !try_stain(&shapes[k], seed * 64 + k)) {
                 n_bad++;
                 break;
             }

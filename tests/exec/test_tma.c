@@ -24,6 +24,7 @@ typedef struct tma_case {
     int32_t at[5];
     uint32_t n_bytes, n_area; /* of the box; with the rest of its last row */
     uint32_t base;            /* bytes behind the multiple of 1024 */
+    uint32_t hole;            /* a word of the array, or of the box of a store, that nobody wrote */
     uint64_t seed;
 } tma_case;
 
@@ -38,6 +39,8 @@ static uint32_t below(uint32_t n)
 
 static uint8_t array[ARRAY], expected[ARRAY], got[ARRAY], box[MAX_BYTES];
 static bool is_in_box[MAX_BYTES];
+static bool is_bad[ARRAY / 4];   /* words of the box, or of the array, that must be uninitialised */
+static bool is_found[ARRAY / 4]; /* words that are */
 static char message[512];
 static const uint32_t spans[] = {16, 32, 64,
                                  128}; /* by swizzle; without one: no more than a unit */
@@ -100,6 +103,9 @@ static void load_one(const tma_case *c, int64_t at, uint32_t in_box)
     static const uint8_t nan16[] = {0, 0x7E};
     const uint8_t *nan = c->size == 8 ? nan64 : c->size == 4 ? nan32 : nan16;
     memset(is_in_box + in_box, 1, c->size);
+    for (uint32_t k = 0; at >= 0 && k < c->size; k++) {
+        is_bad[(in_box + k) / 4] |= (at + k) / 4 == c->hole;
+    }
     if (at >= 0) {
         memcpy(box + in_box, array + at, c->size);
     } else if (c->fill != 0) {
@@ -120,8 +126,17 @@ static void own_bytes(uint32_t in_box, uint32_t size, uint64_t *out)
     memcpy(out, bytes, size);
 }
 
+/* What a store brings along from the word of the box that nobody wrote. */
+static void stain(const tma_case *c, int64_t at, uint32_t in_box)
+{
+    for (uint32_t k = 0; at >= 0 && k < c->size; k++) {
+        is_bad[(at + k) / 4] |= (in_box + k) / 4 == c->hole;
+    }
+}
+
 static void store_one(const tma_case *c, int64_t at, uint32_t in_box)
 {
+    stain(c, at, in_box);
     uint64_t x;
     own_bytes(in_box, c->size, &x);
     if (at >= 0) {
@@ -131,6 +146,7 @@ static void store_one(const tma_case *c, int64_t at, uint32_t in_box)
 
 static void xor_one(const tma_case *c, int64_t at, uint32_t in_box)
 {
+    stain(c, at, in_box);
     uint64_t x;
     uint64_t y = 0;
     own_bytes(in_box, c->size, &x);
@@ -143,6 +159,7 @@ static void xor_one(const tma_case *c, int64_t at, uint32_t in_box)
 
 static void add_one(const tma_case *c, int64_t at, uint32_t in_box)
 {
+    stain(c, at, in_box);
     uint64_t x;
     uint32_t y;
     own_bytes(in_box, 4, &x);
@@ -160,7 +177,7 @@ typedef struct params {
     unsigned char map[128];
     uint64_t out;
     int32_t at[5];
-    uint32_t n_bytes, n_area;
+    uint32_t n_bytes, n_area, hole;
 } params;
 
 static const char head[] =
@@ -168,12 +185,12 @@ static const char head[] =
     ".extern .shared .align 1024 .b8 sm[];\n.shared .align 8 .b64 bar;\n"
     ".visible .entry k(.param .align 64 .b8 map[128], .param .u64 out, .param .u32 c0, "
     ".param .u32 c1, .param .u32 c2, .param .u32 c3, .param .u32 c4, .param .u32 n, "
-    ".param .u32 area)\n{\n"
+    ".param .u32 area, .param .u32 hole)\n{\n"
     ".reg .pred %p<8>;\n.reg .b32 %r<32>;\n.reg .b64 %rd<16>;\n"
     "mov.b64 %rd1, map;\ncvta.param.u64 %rd1, %rd1;\nld.param.u64 %rd2, [out];\n"
     "ld.param.u32 %r10, [c0];\nld.param.u32 %r11, [c1];\nld.param.u32 %r12, [c2];\n"
     "ld.param.u32 %r13, [c3];\nld.param.u32 %r14, [c4];\nld.param.u32 %r2, [n];\n"
-    "ld.param.u32 %r7, [area];\n"
+    "ld.param.u32 %r7, [area];\nld.param.u32 %r8, [hole];\n"
     "mov.u32 %r1, %tid.x;\nsetp.ne.u32 %p1, %r1, 0;\nmov.u32 %r3, sm;\nshl.b32 %r4, %r1, 2;\n";
 static const char load[] =
     "add.u32 %%r3, %%r3, %u;\n@%%p1 bra $W;\nmbarrier.init.shared.b64 [bar], "
@@ -188,10 +205,33 @@ static const char load[] =
 static const char store[] =
     "add.u32 %%r3, %%r3, %u;\n$L:\nsetp.ge.u32 %%p3, %%r4, %%r7;\n@%%p3 bra $F;\nadd.u32 %%r5, "
     "%%r3, %%r4;\n"
-    "shr.u32 %%r6, %%r4, 2;\nmad.lo.u32 %%r6, %%r6, 7, 3;\nst.shared.b32 [%%r5], %%r6;\n"
+    "shr.u32 %%r6, %%r4, 2;\nsetp.ne.u32 %%p4, %%r6, %%r8;\n"
+    "mad.lo.u32 %%r6, %%r6, 7, 3;\n@%%p4 st.shared.b32 [%%r5], %%r6;\n"
     "add.u32 %%r4, %%r4, 256;\nbra $L;\n$F:\nfence.proxy.async.shared::cta;\nbar.sync 0;\n"
     "@%%p1 ret;\n%s [%%rd1, {%s}], [%%r3];\ncp.async.bulk.commit_group;\n"
     "cp.async.bulk.wait_group.read 0;\nret;\n}\n";
+
+/* All but a word. */
+static bool write_array(ptxexec_device *d, uint64_t at, uint64_t n_bytes, uint32_t hole)
+{
+    uint64_t left = (uint64_t)hole * 4 < n_bytes ? (uint64_t)hole * 4 : n_bytes;
+    uint64_t right = left + 4 < n_bytes ? left + 4 : n_bytes;
+    return ptxexec_device_write(d, at, array, left) == PTXEXEC_OK &&
+           ptxexec_device_write(d, at + right, array + right, n_bytes - right) == PTXEXEC_OK;
+}
+
+static bool find_poison(const ptxexec_device *d, uint64_t at, uint64_t n_bytes)
+{
+    for (uint64_t k = 0; k + 4 <= n_bytes; k += 4) {
+        uint64_t n = 0;
+        uint32_t word;
+        if (ptxexec_device_read(d, at + k, &word, 4, &n, NULL) != PTXEXEC_OK) {
+            return false;
+        }
+        is_found[k / 4] = n != 0;
+    }
+    return true;
+}
 
 /* Runs the kernel in `text` on the array, and keeps the array, or what the kernel wrote. */
 static bool launch(const tma_case *c, const char *text, uint64_t array_bytes, bool is_load,
@@ -201,7 +241,7 @@ static bool launch(const tma_case *c, const char *text, uint64_t array_bytes, bo
     ptxexec_device *d = NULL;
     ptxexec_report *r = NULL;
     uint64_t at = 0;
-    params p = {.n_bytes = c->n_bytes, .n_area = c->n_area};
+    params p = {.n_bytes = c->n_bytes, .n_area = c->n_area, .hole = c->hole};
     memcpy(p.at, c->at, sizeof p.at);
     if (ptxexec_module_load(NULL, text, strlen(text), &m) != PTXEXEC_OK) {
         printf("%s\n%s\n", ptxexec_module_diag(m, 0).message, text);
@@ -209,8 +249,8 @@ static bool launch(const tma_case *c, const char *text, uint64_t array_bytes, bo
     }
     bool is_ok =
         ptxexec_device_create(NULL, &d) == PTXEXEC_OK &&
-        ptxexec_device_alloc(d, array_bytes, PTXEXEC_FILL_ZERO, "a", &at) == PTXEXEC_OK &&
-        ptxexec_device_write(d, at, array, array_bytes) == PTXEXEC_OK &&
+        ptxexec_device_alloc(d, array_bytes, PTXEXEC_FILL_POISON, "a", &at) == PTXEXEC_OK &&
+        write_array(d, at, array_bytes, is_load ? c->hole : UINT32_MAX) &&
         ptxexec_device_alloc(d, MAX_BYTES, PTXEXEC_FILL_POISON, "out", &p.out) == PTXEXEC_OK;
     ptxexec_tensormap t = {.struct_size = sizeof t,
                            .type = c->type,
@@ -232,7 +272,7 @@ static bool launch(const tma_case *c, const char *text, uint64_t array_bytes, bo
                                 .block = {N_THREADS, 1, 1},
                                 .dynamic_shared = c->base + c->n_area, /* nothing behind the box */
                                 .params = &p,
-                                .params_size = offsetof(params, n_area) + sizeof p.n_area,
+                                .params_size = offsetof(params, hole) + sizeof p.hole,
                                 .seed = c->seed,
                                 .races = races};
     is_ok = is_ok && ptxexec_launch(d, m, &o, &r) == PTXEXEC_OK;
@@ -242,9 +282,9 @@ static bool launch(const tma_case *c, const char *text, uint64_t array_bytes, bo
         *out_kind = f.kind;
         (void)snprintf(message, sizeof message, "line %u: %s", f.at.line, f.message);
     }
-    is_ok =
-        is_ok && (is_load ? ptxexec_device_read(d, p.out, got, c->n_area, NULL, NULL) == PTXEXEC_OK
-                          : ptxexec_device_read(d, at, got, array_bytes, NULL, NULL) == PTXEXEC_OK);
+    is_ok = is_ok && find_poison(d, is_load ? p.out : at, is_load ? c->n_area : array_bytes) &&
+            (is_load ? ptxexec_device_read(d, p.out, got, c->n_area, NULL, NULL) == PTXEXEC_OK
+                     : ptxexec_device_read(d, at, got, array_bytes, NULL, NULL) == PTXEXEC_OK);
     ptxexec_report_destroy(r);
     ptxexec_device_destroy(d);
     ptxexec_module_destroy(m);
@@ -327,7 +367,12 @@ static bool compare(const tma_case *c, const char *what, const uint8_t *want, ui
                     const bool *is_wanted)
 {
     for (uint32_t k = 0; k < n; k++) {
-        if (got[k] != want[k] && (is_wanted == NULL || is_wanted[k])) {
+        bool is_known = is_wanted == NULL || is_wanted[k];
+        if (is_known && k / 4 * 4 + 4 <= n && is_found[k / 4] != is_bad[k / 4]) {
+            printf("a word is %suninitialised: ", is_bad[k / 4] ? "not " : "");
+            return report(c, what, k);
+        }
+        if (got[k] != want[k] && is_known && !is_bad[k / 4]) {
             return report(c, what, k);
         }
     }
@@ -342,6 +387,7 @@ static bool try_store(const tma_case *c, const char *name, const char *fold, vis
                    "cp%s.async.bulk.tensor.%ud.global.shared::cta%s.bulk_group",
                    fold[0] != 0 ? ".reduce" : "", c->rank, fold);
     memcpy(expected, array, bytes);
+    memset(is_bad, 0, sizeof is_bad);
     each_element(c, visit);
     return (run(c, opcode, bytes) || report(c, name, 0)) && compare(c, name, expected, bytes, NULL);
 }
@@ -355,10 +401,13 @@ static bool try_case(uint32_t k)
     }
     memset(box, 0, sizeof box);
     memset(is_in_box, 0, sizeof is_in_box);
+    memset(is_bad, 0, sizeof is_bad);
+    c.hole = below((uint32_t)bytes / 4);
     each_element(&c, load_one);
     bool is_ok = (run(&c, load, bytes) || report(&c, "load", 0)) &&
-                 compare(&c, "load", box, c.n_area, is_in_box) &&
-                 try_store(&c, "store", "", store_one, bytes);
+                 compare(&c, "load", box, c.n_area, is_in_box);
+    c.hole = below(c.n_area / 4);
+    is_ok = is_ok && try_store(&c, "store", "", store_one, bytes);
     if (is_ok && (c.type == PTXEXEC_TM_U32 || c.type == PTXEXEC_TM_S64)) {
         is_ok = try_store(&c, "xor", ".xor.tile", xor_one, bytes);
     }
@@ -418,7 +467,8 @@ static bool try_span(uint32_t k)
                   .box = {s->width, s->rows, 1, 1, 1},
                   .step = {1, 1, 1, 1, 1},
                   .n_bytes = s->width * s->rows,
-                  .n_area = s->end};
+                  .n_area = s->end,
+                  .hole = UINT32_MAX};
     size_t n = strlen(head);
     memcpy(text, head, n + 1);
     (void)snprintf(text + n, sizeof text - n, beside, s->at);
