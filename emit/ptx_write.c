@@ -425,7 +425,7 @@ static inline char *put_plain_opnd(const writer *w, char *to, const pg_ptx_opnd 
 static bool put_plain_inst(const writer *w, const pg_ptx_stmt *s)
 {
     const size_t of_part = w->longest + PLAIN_NUMBER_SIZE + 2;
-    const size_t most = s->text.len + 4 * of_part + PLAIN_OPNDS * PLAIN_PARTS * of_part;
+    const size_t most = s->text.len + 4 * of_part + (size_t)PLAIN_OPNDS * PLAIN_PARTS * of_part;
     char *const start = s->n_ops <= PLAIN_OPNDS && s->ops + s->n_ops <= w->f->pool.n
                             ? pg_strbuf_room(w->out, most)
                             : NULL;
