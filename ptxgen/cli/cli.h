@@ -55,6 +55,10 @@ run_exit cli_compile_kernel(cli *c, ptxgen_ctx *ctx, const ptxgen_options *optio
                             ptxgen_result **out);
 run_exit cli_compile_file(cli *c, ptxgen_ctx *ctx, const ptxgen_options *options, pg_str *text,
                           ptxgen_result **out);
+/* Compiles a file or a library kernel, and writes what --emit asks for. */
+run_exit cli_make(cli *c, const ptxgen_options *options, bool is_kernel);
+/* --emit=cubin needs -o. */
+run_exit cli_check_emit(const cli *c);
 /* check.c: the line with which the text begins as PTX, `.version`; 0: it does not. */
 uint32_t cli_ptx_line(pg_str text);
 /* The same of tile IR, `ptir`. */

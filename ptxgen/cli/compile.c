@@ -104,21 +104,7 @@ run_exit cli_options(cli *c, ptxgen_options *out)
 
 void cli_print_diags(const cli *c, const char *file, const char *source, const ptxgen_result *r)
 {
-    static const char *const names[] = {"note", "warning", "error"};
-    for (size_t i = 0; i < ptxgen_result_diag_count(r); i++) {
-        const ptxgen_diag d = ptxgen_result_diag(r, i);
-        const run_note note = {
-            .file = file,
-            .line = d.line,
-            .column = d.column,
-            .severity = names[d.severity],
-            .number = d.number,
-            .message = d.message.ptr,
-            .help = d.help.ptr,
-            .source = source,
-        };
-        run_print(&c->msgs, &note);
-    }
+    run_print_result(&c->msgs, file, source, r);
     size_t dropped = ptxgen_result_diag_dropped(r);
     if (dropped != 0) {
         (void)fprintf(stderr, "%s: %llu more messages not shown\n", file,
@@ -334,27 +320,16 @@ run_exit cli_compile_file(cli *c, ptxgen_ctx *ctx, const ptxgen_options *options
     return cli_exit_of(status);
 }
 
-run_exit cli_compile(cli *c)
+run_exit cli_make(cli *c, const ptxgen_options *options, bool is_kernel)
 {
-    const char *from = c->values[CLI_OPT_FROM];
-    const char *emit = c->values[CLI_OPT_EMIT];
-    ptxgen_options options;
     ptxgen_ctx *ctx = NULL;
     ptxgen_result *r = NULL;
     pg_str text;
-    if (from != NULL && strcmp(from, "ttir") == 0) {
-        return run_fail(&c->msgs, RUN_USAGE, RUN_MSG_USAGE_LATER, NULL, "compile --from=ttir");
+    if (ptxgen_ctx_create(NULL, &ctx) != PTXGEN_OK) {
+        return run_fail(&c->msgs, RUN_TOOL, RUN_MSG_NO_MEMORY, NULL);
     }
-    if (emit != NULL && strcmp(emit, "cubin") == 0 && c->values[CLI_OPT_OUTPUT] == NULL) {
-        return run_fail(&c->msgs, RUN_USAGE, RUN_MSG_USAGE_NEEDS, NULL, "--emit=cubin", "-o");
-    }
-    run_exit status = cli_options(c, &options);
-    if (status == RUN_OK && ptxgen_ctx_create(NULL, &ctx) != PTXGEN_OK) {
-        status = run_fail(&c->msgs, RUN_TOOL, RUN_MSG_NO_MEMORY, NULL);
-    }
-    if (status == RUN_OK) {
-        status = cli_compile_file(c, ctx, &options, &text, &r);
-    }
+    run_exit status = is_kernel ? cli_compile_kernel(c, ctx, options, &r)
+                                : cli_compile_file(c, ctx, options, &text, &r);
     if (status == RUN_OK) {
         status = cli_emit(c, c->operand, r);
     }
@@ -364,4 +339,28 @@ run_exit cli_compile(cli *c)
     ptxgen_result_destroy(r);
     ptxgen_ctx_destroy(ctx);
     return status;
+}
+
+run_exit cli_check_emit(const cli *c)
+{
+    const char *emit = c->values[CLI_OPT_EMIT];
+    bool lacks_file =
+        emit != NULL && strcmp(emit, "cubin") == 0 && c->values[CLI_OPT_OUTPUT] == NULL;
+    return lacks_file
+               ? run_fail(&c->msgs, RUN_USAGE, RUN_MSG_USAGE_NEEDS, NULL, "--emit=cubin", "-o")
+               : RUN_OK;
+}
+
+run_exit cli_compile(cli *c)
+{
+    const char *from = c->values[CLI_OPT_FROM];
+    ptxgen_options options;
+    if (from != NULL && strcmp(from, "ttir") == 0) {
+        return run_fail(&c->msgs, RUN_USAGE, RUN_MSG_USAGE_LATER, NULL, "compile --from=ttir");
+    }
+    run_exit status = cli_check_emit(c);
+    if (status == RUN_OK) {
+        status = cli_options(c, &options);
+    }
+    return status == RUN_OK ? cli_make(c, &options, false) : status;
 }

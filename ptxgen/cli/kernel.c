@@ -106,10 +106,7 @@ static run_exit list(const cli *c)
 
 run_exit cli_kernel(cli *c)
 {
-    const char *emit = c->values[CLI_OPT_EMIT];
     ptxgen_options options;
-    ptxgen_ctx *ctx = NULL;
-    ptxgen_result *r = NULL;
     if (c->values[CLI_OPT_LIST] != NULL) {
         return list(c);
     }
@@ -120,23 +117,9 @@ run_exit cli_kernel(cli *c)
     if (c->values[CLI_OPT_JSON] != NULL) {
         return run_fail(&c->msgs, RUN_USAGE, RUN_MSG_USAGE_NEEDS, NULL, "--json", "--list");
     }
-    if (emit != NULL && strcmp(emit, "cubin") == 0 && c->values[CLI_OPT_OUTPUT] == NULL) {
-        return run_fail(&c->msgs, RUN_USAGE, RUN_MSG_USAGE_NEEDS, NULL, "--emit=cubin", "-o");
-    }
-    run_exit status = cli_options(c, &options);
-    if (status == RUN_OK && ptxgen_ctx_create(NULL, &ctx) != PTXGEN_OK) {
-        status = run_fail(&c->msgs, RUN_TOOL, RUN_MSG_NO_MEMORY, NULL);
-    }
+    run_exit status = cli_check_emit(c);
     if (status == RUN_OK) {
-        status = cli_compile_kernel(c, ctx, &options, &r);
+        status = cli_options(c, &options);
     }
-    if (status == RUN_OK) {
-        status = cli_emit(c, c->operand, r);
-    }
-    if (status == RUN_OK) {
-        cli_print_stats(c, c->operand, r);
-    }
-    ptxgen_result_destroy(r);
-    ptxgen_ctx_destroy(ctx);
-    return status;
+    return status == RUN_OK ? cli_make(c, &options, true) : status;
 }

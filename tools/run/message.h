@@ -5,6 +5,7 @@
 #ifndef PG_RUN_MESSAGE_H
 #define PG_RUN_MESSAGE_H
 
+#include <ptxgen.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -53,6 +54,9 @@ typedef struct run_note {
 void run_print(const run_msgs *m, const run_note *note);
 /* Where a line's text begins, from 1; for messages about a whole line. */
 uint32_t run_first_column(const char *text, uint32_t line);
+/* result.c: the diagnostics of a result; `source` is the text that they speak of, or NULL. */
+void run_print_result(const run_msgs *m, const char *file, const char *source,
+                      const ptxgen_result *r);
 /* Fills the row's format with the arguments and prints it; returns `exit`. */
 run_exit run_fail(const run_msgs *m, run_exit exit, int number, const char *file_or_null, ...);
 /* The same of a line, for a row without arguments. */

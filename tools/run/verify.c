@@ -226,24 +226,6 @@ static ptxgen_arg *make_args(pg_arena *a, const run_inputs *inputs)
     return args;
 }
 
-static void print_result(const run_msgs *m, const char *file, const ptxgen_result *r)
-{
-    static const char *const names[] = {"note", "warning", "error"};
-    for (size_t i = 0; i < ptxgen_result_diag_count(r); i++) {
-        const ptxgen_diag d = ptxgen_result_diag(r, i);
-        const run_note note = {
-            .file = file,
-            .line = d.line,
-            .column = d.column,
-            .severity = names[d.severity],
-            .number = d.number,
-            .message = d.message.ptr,
-            .help = d.help.ptr,
-        };
-        run_print(m, &note);
-    }
-}
-
 /* The bound of an element: its size plus the mean size, for sums that cancel. */
 static run_exit compare_text(const run_msgs *m, pg_arena *a, const char *file, const run_value *v,
                              const ptxgen_arg *arg)
@@ -270,7 +252,7 @@ static run_exit verify_text(const run_msgs *m, pg_arena *a, const char *file, pt
 {
     ptxgen_result *r = NULL;
     ptxgen_status status = ptxgen_interpret(ctx, ir, run, &r);
-    print_result(m, file, r);
+    run_print_result(m, file, NULL, r);
     ptxgen_result_destroy(r);
     if (status != PTXGEN_OK) {
         return status == PTXGEN_E_INVALID ? RUN_CHECK : RUN_TOOL;
