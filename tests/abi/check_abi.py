@@ -4,6 +4,7 @@
 - Each public header compiles alone, as C99, C11, C++11 and C++17, without a warning.
 - The shared library exports the symbols of symbols.txt and no other, all of them under the version
   that ptxgen.map gives, and the headers declare exactly these.
+- Each public function stands behind a comment, or in a group of lines that begins with one.
 - Sizes of structs, places of their fields and numbers of enumerators are those of layout.txt.
 
 `--write` writes both lists again. New lines may come; one that goes away or changes breaks
@@ -98,6 +99,17 @@ def check_languages():
             yield [f"{header} as {language}:\n{done.stderr}"] if done.returncode else []
 
 
+def check_comments():
+    for header in HEADERS:
+        problems = []
+        for group in re.split(r"\n\s*\n", (ROOT / header).read_text(encoding="utf-8")):
+            group = re.sub(r"^/\* -+[^*]*\*/\s*", "", group)  # the title of a part
+            for found in re.finditer(r"^PTX(?:GEN|EXEC)_API\b[^;]*?(ptx(?:gen|exec)_\w+)\s*\([^;]*;(.*)", group, re.M):
+                if "/*" not in group[:found.start()] and "/*" not in found.group(2):
+                    problems.append(f"{header}: {found.group(1)} has no comment")
+        yield problems
+
+
 def check_symbols(have, want):
     in_headers = set().union(*map(declared, LIBRARY_HEADERS))
     yield ([f"{s}: exported, but not in tests/abi/symbols.txt; `ninja -C build symbols`"
@@ -126,7 +138,7 @@ def main():
     listed = {name: (HERE / name).read_text().splitlines() if (HERE / name).exists() else []
               for name in lists}
     passed = failed = 0
-    for checks in (check_languages(), check_symbols(lists["symbols.txt"], listed["symbols.txt"]),
+    for checks in (check_languages(), check_comments(), check_symbols(lists["symbols.txt"], listed["symbols.txt"]),
                    check_layout(lists["layout.txt"], listed["layout.txt"])):
         for problems in checks:
             failed += bool(problems)
