@@ -108,6 +108,10 @@ void ptxgen_ctx_destroy(ptxgen_ctx *ctx_or_null)
     if (ctx_or_null == NULL) {
         return;
     }
+    if (ctx_or_null->n_modules != 0) {
+        ctx_or_null->is_left = true; /* the last module takes it along */
+        return;
+    }
     pg_alloc alloc = ctx_or_null->noting.given;
     if (ctx_or_null->has_ir) {
         pg_ctx_fini(&ctx_or_null->ir);

@@ -28,6 +28,7 @@ struct ptxgen_ctx {
     pg_ctx ir;
     bool has_ir;
     uint32_t n_modules; /* live modules that belong to callers */
+    bool is_left;       /* destroyed by its owner while modules were there */
 };
 
 typedef struct pg_entry_facts {

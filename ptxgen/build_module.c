@@ -60,9 +60,13 @@ void ptxgen_module_destroy(ptxgen_module *m)
     if (m->ir != NULL) {
         pg_module_destroy(m->ir);
     }
-    m->ctx->n_modules--;
+    ptxgen_ctx *ctx = m->ctx;
+    ctx->n_modules--;
     pg_arena_fini(&m->arena);
     (void)a.resize(a.user, m, sizeof *m, 0);
+    if (ctx->is_left && ctx->n_modules == 0) {
+        ptxgen_ctx_destroy(ctx);
+    }
 }
 
 static pg_status copy_diags(const ptxgen_module *m, ptxgen_result *r)

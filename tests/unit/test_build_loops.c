@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <ptxgen.h>
 #include <ptxgen_build.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char twin[] = "ptir 1\nmodule sm_80\n\n"
@@ -183,4 +184,39 @@ Test(build_loops, errors_name_their_place)
         ptxgen_result_destroy(r);
         end(&f);
     }
+}
+
+static void *count_blocks(void *user, void *block, size_t old_size, size_t new_size)
+{
+    int *n = user;
+    (void)old_size;
+    *n += (block == NULL && new_size != 0) - (block != NULL && new_size == 0);
+    if (new_size == 0) {
+        free(block);
+        return NULL;
+    }
+    return realloc(block, new_size);
+}
+
+/* A caller that destroys things in the wrong order loses nothing and breaks nothing. */
+Test(build_loops, a_context_waits_for_its_modules)
+{
+    int n = 0;
+    const ptxgen_allocator counting = {&n, count_blocks};
+    ptxgen_ctx *ctx = NULL;
+    ptxgen_module *first = NULL, *second = NULL;
+    ptxgen_builder *b = NULL;
+    ptxgen_result *r = NULL;
+    cr_assert_eq(ptxgen_ctx_create(&counting, &ctx), PTXGEN_OK);
+    cr_assert_eq(ptxgen_module_create(ctx, (ptxgen_str){"sm_80", 5}, &first), PTXGEN_OK);
+    cr_assert_eq(ptxgen_module_create(ctx, (ptxgen_str){"sm_90", 5}, &second), PTXGEN_OK);
+    ptxgen_ctx_destroy(ctx);
+    ptxgen_module_destroy(first);
+    cr_assert_eq(ptxgen_kernel_begin(second, "k", &b), PTXGEN_OK);
+    cr_assert_eq(ptxgen_kernel_end(b), PTXGEN_OK);
+    cr_assert_eq(ptxgen_module_compile(second, NULL, &r), PTXGEN_OK);
+    ptxgen_module_destroy(second);
+    cr_assert_not_null(strstr(ptxgen_result_ptx(r).ptr, ".entry k"));
+    ptxgen_result_destroy(r);
+    cr_assert_eq(n, 0);
 }
