@@ -5,6 +5,9 @@
  * which PG_LIVE_MOST registers are live is crossed by no further one: what is beyond it does not
  * matter, the answer is "too many" already.
  *
+ * Three kinds are counted apart: what needs registers of each thread, what could stand in uniform
+ * registers, and predicates.
+ *
  * I1  A value counts at the points behind its definition up to its last use: an instruction may
  *     write the register of an operand that it reads last.
  * I2  What is written and never read costs nothing.
@@ -25,6 +28,11 @@ typedef struct group { /* a register's references in one block: by_reg[first .. 
 
 typedef PG_VEC(pg_live_value) pg_live_values;
 
+typedef struct load { /* quarters of registers */
+    int32_t own, uniform;
+    int32_t flags; /* predicates */
+} load;
+
 typedef struct walk {
     pg_live *l;
     uint32_t stamp;              /* of the register walked */
@@ -33,8 +41,8 @@ typedef struct walk {
     PG_VEC(group) groups;
     uint32_t *held, *held_by;  /* by loop header: halves carried around it; register counted last */
     pg_vec_u32 stack, crossed; /* crossed: live-in blocks */
-    uint32_t *through;         /* by block: quarters live in all of it */
-    int32_t *change;           /* by statement: quarters that begin to live before it */
+    load *through;             /* by block: what is live in all of it */
+    load *change;              /* by statement: what begins to live before it, less what ends */
     const pg_live_span *spans;
     uint32_t *peaks; /* by span: where values are collected; NULL: counted only */
     uint32_t n_spans;
@@ -93,7 +101,7 @@ static bool walk_up(walk *w)
             }
             w->out[p] = w->stamp;
             bool is_killed = w->has_group[p] == w->stamp && w->groups.at[w->group_of[p]].is_killed;
-            bool is_full = w->through[p] >= 4 * PG_LIVE_MOST;
+            bool is_full = w->through[p].own >= 4 * PG_LIVE_MOST;
             if (!is_killed && !is_full && !live_in(w, p)) {
                 return false;
             }
@@ -131,6 +139,22 @@ static bool walk_down(walk *w)
     return true;
 }
 
+static load load_of(const pg_live *l, uint32_t reg)
+{
+    const int32_t quarters = l->quarters[reg];
+    if (pg_ptx_type_infos[l->f->regs.at[reg].type].bits == 1) {
+        return (load){0, 0, 1};
+    }
+    return l->is_uniform[reg] ? (load){0, quarters, 0} : (load){quarters, 0, 0};
+}
+
+static void add_load(load *to, load more)
+{
+    to->own += more.own;
+    to->uniform += more.uniform;
+    to->flags += more.flags;
+}
+
 static bool note_value(walk *w, uint32_t reg, uint32_t first, uint32_t end)
 {
     const pg_live *l = w->l;
@@ -158,8 +182,9 @@ static bool add_range(walk *w, uint32_t reg, uint32_t first, uint32_t end)
     if (w->peaks != NULL) {
         return note_value(w, reg, first, end);
     }
-    w->change[first] += w->l->quarters[reg];
-    w->change[end] -= w->l->quarters[reg];
+    const load x = load_of(w->l, reg);
+    add_load(&w->change[first], x);
+    add_load(&w->change[end], (load){-x.own, -x.uniform, -x.flags});
     return true;
 }
 
@@ -244,7 +269,7 @@ static bool walk_register(walk *w, uint32_t reg)
             continue;
         }
         if (w->peaks == NULL) {
-            w->through[b] += l->quarters[reg];
+            add_load(&w->through[b], load_of(l, reg));
         } else if (!note_value(w, reg, l->blocks.at[b].first, l->blocks.at[b].end)) {
             return false;
         }
@@ -263,7 +288,9 @@ static bool walk_register(walk *w, uint32_t reg)
 static bool walk_all(walk *w)
 {
     for (uint32_t r = 0; r < w->l->f->regs.n; r++) {
-        if (w->l->quarters[r] != 0 && !walk_register(w, r)) {
+        const load x = load_of(w->l, r);
+        const bool counts = w->peaks != NULL ? x.own != 0 : x.own + x.uniform + x.flags != 0;
+        if (counts && !walk_register(w, r)) {
             return false;
         }
     }
@@ -278,20 +305,50 @@ typedef struct peak {  /* of a block, or of a span */
     pg_live_mode mode;
 } peak;
 
-static peak peak_of_block(const walk *w, uint32_t b, pg_live_mode mode, int64_t *now)
+typedef struct job {
+    pg_live_span *spans;
+    uint32_t n_spans;
+    bool wants_values;
+    pg_arena *arena;
+    pg_live_peak *out;
+    peak *best;            /* by block: in the order that keeps least alive */
+    uint32_t *usual;       /* by block: the same without PG_LIVE_DEEP */
+    pg_live_figures *seen; /* by block */
+    peak *worst;           /* by span: of its blocks */
+} job;
+
+/* Predicates that have no register of their kind take one of the others each. */
+static uint32_t spilled_flags(int32_t n)
+{
+    return n > PG_LIVE_FLAGS ? (uint32_t)n - PG_LIVE_FLAGS : 0;
+}
+
+static uint32_t words(int32_t quarters)
+{
+    return ((uint32_t)quarters + 3) / 4;
+}
+
+static peak peak_of_block(const walk *w, uint32_t b, pg_live_mode mode, load *now,
+                          pg_live_figures *seen)
 {
     const pg_live *l = w->l;
     peak out = {.at = UINT32_MAX, .stmt = UINT32_MAX, .mode = mode};
     for (uint32_t p = l->blocks.at[b].first; p < l->blocks.at[b].end; p++) {
         const uint32_t s = l->order[p];
-        *now += w->change[p];
+        add_load(now, w->change[p]);
         if (l->f->body.at[s].kind != PG_PTX_S_INST || !l->blocks.at[b].is_reached) {
             continue;
         }
-        uint32_t live = ((uint32_t)*now + w->through[b] + 3) / 4;
-        live += (l->what[s] & PG_LIVE_SPLIT) != 0 ? PG_LIVE_SLOW_PATH : 0;
-        if (out.at == UINT32_MAX || live > out.live) {
-            out = (peak){live, p, s, mode};
+        load here = *now;
+        add_load(&here, w->through[b]);
+        const uint32_t slow = (l->what[s] & PG_LIVE_SPLIT) != 0 ? PG_LIVE_SLOW_PATH : 0;
+        const uint32_t own = words(here.own) + slow;
+        const uint32_t some = own + spilled_flags(here.flags);
+        const uint32_t all = words(here.own + here.uniform) + slow + spilled_flags(here.flags);
+        seen->some[mode] = some > seen->some[mode] ? some : seen->some[mode];
+        seen->all[mode] = all > seen->all[mode] ? all : seen->all[mode];
+        if (out.at == UINT32_MAX || own > out.live) {
+            out = (peak){own, p, s, mode};
         }
     }
     return out;
@@ -319,23 +376,12 @@ static bool walk_begin(walk *w, pg_live *l)
     w->def_in = PG_NEWS(l->arena, uint32_t, n);
     w->group_of = PG_NEWS(l->arena, uint32_t, n);
     w->has_group = PG_NEWS(l->arena, uint32_t, n);
-    w->through = PG_NEWS(l->arena, uint32_t, n);
+    w->through = PG_NEWS(l->arena, load, n);
     w->held = PG_NEWS(l->arena, uint32_t, n);
     w->held_by = PG_NEWS(l->arena, uint32_t, n);
-    w->change = PG_NEWS(l->arena, int32_t, l->f->body.n + 1);
+    w->change = PG_NEWS(l->arena, load, l->f->body.n + 1);
     return pg_arena_status(l->arena) == PG_OK;
 }
-
-typedef struct job {
-    const pg_live_span *spans;
-    uint32_t n_spans;
-    bool wants_values;
-    pg_arena *arena;
-    pg_live_peak *out;
-    peak *best;     /* by block: in the order that keeps least alive */
-    uint32_t *wide; /* by block: with all chains side by side */
-    peak *worst;    /* by span: of its blocks */
-} job;
 
 static pg_status run_order(pg_live *l, const job *j, pg_live_mode mode, walk *w)
 {
@@ -376,47 +422,33 @@ static pg_status collect(pg_live *l, const job *j, pg_live_mode mode)
 static pg_status run_mode(pg_live *l, const job *j, pg_live_mode mode)
 {
     walk w;
-    int64_t now = 0;
+    load now = {0};
     PG_TRY(run_order(l, j, mode, &w));
     find_held(&w, j->out);
     for (uint32_t b = 0; b < l->blocks.n; b++) {
-        const peak p = peak_of_block(&w, b, mode, &now);
-        if (mode == PG_LIVE_WIDE) {
-            j->wide[b] = p.live;
-        } else if (j->best[b].at == UINT32_MAX || p.live < j->best[b].live) {
+        const peak p = peak_of_block(&w, b, mode, &now, &j->seen[b]);
+        if (mode != PG_LIVE_WIDE && (j->best[b].at == UINT32_MAX || p.live < j->best[b].live)) {
             j->best[b] = p;
+        }
+        if (mode != PG_LIVE_WIDE && mode != PG_LIVE_DEEP && p.live < j->usual[b]) {
+            j->usual[b] = p.live;
         }
     }
     return pg_arena_status(l->arena);
 }
 
-/* The register counts at which one more warp fits onto a quarter of a multiprocessor. Up to the
- * first, registers cost no warps; ptxas goes no further up than to the next to run chains side by
- * side. */
-static uint32_t step_above(uint32_t regs)
+/* What the estimate asks of blocks besides what is live. */
+static void look_at_blocks(const pg_live *l, pg_live_figures *out)
 {
-    static const uint8_t steps[] = {32, 40, 48, 56, 64, 72, 80, 96, 128, 168, 255};
-    for (size_t i = 0; i < PG_COUNT_OF(steps); i++) {
-        if (regs <= steps[i]) {
-            return steps[i];
+    for (uint32_t b = 0; b < l->blocks.n; b++) {
+        const pg_live_block *block = &l->blocks.at[b];
+        uint32_t n_fma = 0;
+        for (uint32_t s = block->first; s < block->end; s++) {
+            n_fma += (l->what[s] & PG_LIVE_FMA) != 0;
         }
+        out[b].is_loop = block->loop != 0;
+        out[b].is_products = block->loop != 0 && 2 * n_fma >= block->end - block->first;
     }
-    return regs;
-}
-
-/* Fitted to what ptxas gives library kernels (tests/sass/registers.py): four more than the least,
- * and most of what all chains side by side could take, up to the next step or a tenth more and
- * eight, whichever is less. */
-static uint32_t estimate(uint32_t least, uint32_t wide)
-{
-    enum { BESIDES = 4, FREE = 32 };
-    const uint32_t low = least + BESIDES;
-    const uint32_t step = step_above(low < 2 ? 0 : low - 2);
-    const uint32_t more = low + low / 10 + 8;
-    uint32_t high = step < more ? step : more;
-    high = high < FREE ? FREE : high;
-    high = high < wide + BESIDES ? high : wide + BESIDES;
-    return least == 0 || high <= low ? (least == 0 ? 0 : low) : low + (9 * (high - low) + 5) / 10;
 }
 
 /* Each block has its own order: the peak of a span is the highest of its blocks' lowest. */
@@ -425,19 +457,22 @@ static void find_worst(const pg_live *l, const job *j)
     for (uint32_t i = 0; i < j->n_spans; i++) {
         const pg_live_span *span = &j->spans[i];
         peak *worst = &j->worst[i];
-        uint32_t wide = 0;
         *worst = (peak){.at = UINT32_MAX, .stmt = UINT32_MAX};
-        uint32_t b = span->first < l->f->body.n ? l->block_of[span->first] : l->blocks.n;
+        const uint32_t first = span->first < l->f->body.n ? l->block_of[span->first] : l->blocks.n;
+        uint32_t b = first;
+        uint32_t usual = 0;
         for (; b < l->blocks.n && l->blocks.at[b].first < span->end; b++) {
-            wide = j->wide[b] > wide ? j->wide[b] : wide;
+            usual = j->usual[b] > usual ? j->usual[b] : usual;
             if (worst->at == UINT32_MAX ||
                 (j->best[b].at != UINT32_MAX && j->best[b].live > worst->live)) {
                 *worst = j->best[b];
             }
         }
         j->out[i].least = worst->live;
+        j->out[i].usual = usual;
         j->out[i].stmt = worst->stmt;
-        j->out[i].estimate = estimate(worst->live, wide);
+        j->out[i].estimate =
+            worst->live == 0 ? 0 : pg_live_estimate(&j->seen[first], b - first, span);
     }
 }
 
@@ -463,11 +498,28 @@ static pg_status run_modes(pg_live *l, const job *j,
     return PG_OK;
 }
 
-static pg_status run(pg_live *l, job *j)
+static pg_status read_body(pg_live *l, const job *j)
 {
     PG_TRY(pg_live_classify(l));
     PG_TRY(pg_live_flow(l, j->spans, j->n_spans));
-    PG_TRY(pg_live_refs(l));
+    return pg_live_refs(l);
+}
+
+/* What was found in the function as it is sunk, said of the function as it is. */
+static void name_statements(const job *j, const uint32_t *from)
+{
+    for (uint32_t i = 0; i < j->n_spans; i++) {
+        pg_live_peak *p = &j->out[i];
+        p->stmt = p->stmt == UINT32_MAX ? UINT32_MAX : from[p->stmt];
+        for (uint32_t v = 0; v < p->n_values; v++) {
+            p->values[v].stmt = from[p->values[v].stmt];
+        }
+    }
+}
+
+static pg_status run(pg_live *l, job *j)
+{
+    PG_TRY(read_body(l, j));
     if (!asks_for_more(j)) {
         bool is_enough = false;
         PG_TRY(pg_live_bound(l, j->spans, j->n_spans, j->out, &is_enough));
@@ -478,18 +530,32 @@ static pg_status run(pg_live *l, job *j)
     for (uint32_t i = 0; i < j->n_spans; i++) {
         j->out[i] = (pg_live_peak){.stmt = UINT32_MAX};
     }
-    j->best = PG_NEWS(l->arena, peak, l->blocks.n + 1);
-    j->wide = PG_NEWS(l->arena, uint32_t, l->blocks.n + 1);
-    j->worst = PG_NEWS(l->arena, peak, j->n_spans + 1);
-    PG_TRY(pg_arena_status(l->arena));
-    for (uint32_t b = 0; b < l->blocks.n; b++) {
-        j->best[b].at = UINT32_MAX;
+    pg_ptx_func sunk;
+    uint32_t *from = PG_NEWS(l->arena, uint32_t, l->f->body.n + 1);
+    if (from == NULL) {
+        return PG_E_NOMEM;
     }
     PG_TRY(pg_live_index_text(l));
     PG_TRY(pg_live_uniform(l));
+    PG_TRY(pg_live_sink(l, j->spans, j->n_spans, &sunk, from));
+    *l = (pg_live){.f = &sunk, .arena = l->arena, .is_uniform = l->is_uniform};
+    PG_TRY(read_body(l, j));
+    j->best = PG_NEWS(l->arena, peak, l->blocks.n + 1);
+    j->usual = PG_NEWS(l->arena, uint32_t, l->blocks.n + 1);
+    j->seen = PG_NEWS(l->arena, pg_live_figures, l->blocks.n + 1);
+    j->worst = PG_NEWS(l->arena, peak, j->n_spans + 1);
+    PG_TRY(pg_arena_status(l->arena));
+    for (uint32_t b = 0; b < l->blocks.n; b++) {
+        j->best[b].at = j->usual[b] = UINT32_MAX;
+    }
+    look_at_blocks(l, j->seen);
     PG_TRY(run_modes(l, j, run_mode));
     find_worst(l, j);
-    return j->wants_values ? run_modes(l, j, collect) : PG_OK;
+    if (j->wants_values) {
+        PG_TRY(run_modes(l, j, collect));
+    }
+    name_statements(j, from);
+    return PG_OK;
 }
 
 pg_status pg_live_peaks(const pg_ptx_func *f, const pg_live_span *spans, uint32_t n_spans,
@@ -498,12 +564,16 @@ pg_status pg_live_peaks(const pg_ptx_func *f, const pg_live_span *spans, uint32_
     pg_arena scratch;
     pg_arena_init(&scratch, arena->alloc);
     pg_live l = {.f = f, .arena = &scratch};
-    job j = {.spans = spans,
+    job j = {.spans = PG_NEWS(&scratch, pg_live_span, n_spans + 1),
              .n_spans = n_spans,
              .wants_values = wants_values,
              .arena = arena,
              .out = out};
-    pg_status status = run(&l, &j);
+    pg_status status = pg_arena_status(&scratch);
+    if (status == PG_OK) {
+        memcpy(j.spans, spans, n_spans * sizeof *spans);
+        status = run(&l, &j);
+    }
     pg_arena_fini(&scratch);
     return status == PG_OK ? pg_arena_status(arena) : status;
 }

@@ -13,6 +13,7 @@ enum { PG_LIVE_THREAD_MAX = 255 }; /* registers that an instruction can name */
 /* Statements [first, end) of a body. */
 typedef struct pg_live_span {
     uint32_t first, end;
+    uint32_t threads, sm; /* of a CTA, 0: not known to ptxas; of the target: for the estimate */
     uint32_t enough; /* not 0, and no values are wanted: if at most so much is live in every span by
                         a bound that is quickly found, `least` and `estimate` are that bound, and
                         `held` is 0 */
@@ -28,6 +29,7 @@ typedef struct pg_live_value {
 typedef struct pg_live_peak {
     uint32_t estimate; /* of what `ptxas -v` reports; above 255: there are not enough */
     uint32_t least;    /* live at the peak in the order that keeps least alive */
+    uint32_t usual;    /* the same of the orders in which ptxas runs what is far too much */
     uint32_t held;     /* floats carried around one loop: no order needs fewer */
     uint32_t stmt;     /* the peak of `least` is before this statement; UINT32_MAX: nothing runs */
     pg_live_value *values; /* what is live there, if asked for, in order of the registers */

@@ -89,7 +89,8 @@ static pg_status peaks_of(const pg_live *l, const uint32_t *order, const stretch
             }
             uint32_t live = now + ((l->what[s] & PG_LIVE_SPLIT) != 0 ? PG_LIVE_SLOW_PATH : 0);
             if (by_block[b].stmt == UINT32_MAX || live > by_block[b].least) {
-                by_block[b] = (pg_live_peak){.estimate = live, .least = live, .stmt = s};
+                by_block[b] =
+                    (pg_live_peak){.estimate = live, .least = live, .usual = live, .stmt = s};
             }
         }
     }

@@ -52,6 +52,7 @@ static const word words[] = {
     {"ld.param", PG_LIVE_PARAM},
     {"ldmatrix", PG_LIVE_LOAD},
     {"wmma.load", PG_LIVE_LOAD},
+    {"fma.rn.f32", PG_LIVE_FMA},
     /* slow paths */
     {"div.rn", PG_LIVE_SPLIT},
     {"sqrt.rn", PG_LIVE_SPLIT},
@@ -68,9 +69,9 @@ static const word words[] = {
     {"cvt.s64.s32", PG_LIVE_UNIT},
     {"cvt.s64.u32", PG_LIVE_UNIT},
     {"cvt.u64.u32", PG_LIVE_UNIT},
-    {"cvt.u32.u64", PG_LIVE_UNIT},
+    {"cvt.u32.u64", PG_LIVE_UNIT | PG_LIVE_SAME},
     {"cvt.s32", PG_LIVE_UNIT},
-    {"cvta", PG_LIVE_UNIT},
+    {"cvta", PG_LIVE_UNIT | PG_LIVE_SAME},
     {"add.s", PG_LIVE_CHEAP | PG_LIVE_UNIT},
     {"add.u", PG_LIVE_UNIT},
     {"shl", PG_LIVE_CHEAP | PG_LIVE_UNIT},
@@ -80,6 +81,10 @@ static const word words[] = {
     {"mul.lo.", PG_LIVE_UNIT},
     {"mul.wide", PG_LIVE_UNIT},
     {"mul.hi", PG_LIVE_UNIT},
+    {"div.u32", PG_LIVE_UNIT},
+    {"div.s32", PG_LIVE_UNIT},
+    {"rem.u32", PG_LIVE_UNIT},
+    {"rem.s32", PG_LIVE_UNIT},
     {"mad.lo.s", PG_LIVE_UNIT},
     {"mad.lo.u", PG_LIVE_UNIT},
     {"and.b", PG_LIVE_UNIT},
@@ -127,11 +132,22 @@ static bool is_in_constants(const pg_ptx_opnd *o)
            (o->kind == PG_PTX_O_SREG && (o->id == PG_PTX_SREG_NTID || o->id == PG_PTX_SREG_NCTAID));
 }
 
-static bool is_free(const pg_ptx_func *f, const pg_ptx_stmt *s, uint16_t what)
+static bool is_free(const pg_ptx_func *f, const pg_ptx_stmt *s, uint16_t what, bool *is_param)
 {
-    return s->guard.kind == PG_PTX_O_NONE && s->n_ops == 2 &&
-           ((what & PG_LIVE_PARAM) != 0 ||
-            ((what & PG_LIVE_COPY) != 0 && is_in_constants(&f->pool.at[s->ops + 1])));
+    if (s->guard.kind != PG_PTX_O_NONE || s->n_ops != 2) {
+        return false;
+    }
+    const pg_ptx_opnd *to = &f->pool.at[s->ops];
+    const pg_ptx_opnd *from = &f->pool.at[s->ops + 1];
+    const bool is_same = (what & PG_LIVE_SAME) != 0 && from->kind == PG_PTX_O_REG &&
+                         from->id < f->regs.n && is_param[from->id];
+    if ((what & PG_LIVE_PARAM) != 0 || is_same) {
+        if (to->kind == PG_PTX_O_REG && to->id < f->regs.n) {
+            is_param[to->id] = true;
+        }
+        return true;
+    }
+    return (what & PG_LIVE_COPY) != 0 && is_in_constants(from);
 }
 
 /* Of what the uniform unit can do, the same for all threads if its operands are. */
@@ -149,6 +165,7 @@ pg_status pg_live_classify(pg_live *l)
 {
     const pg_ptx_func *f = l->f;
     memo *memos = PG_NEWS(l->arena, memo, MEMO);
+    bool *is_param = PG_NEWS(l->arena, bool, f->regs.n + 1); /* by register: a parameter or half */
     l->what = PG_NEWS(l->arena, uint16_t, f->body.n + 1);
     PG_TRY(pg_arena_status(l->arena));
     for (uint32_t i = 0; i < f->body.n; i++) {
@@ -158,7 +175,7 @@ pg_status pg_live_classify(pg_live *l)
             continue;
         }
         uint16_t what = look_up_once(memos, s->text);
-        if (is_free(f, s, what)) {
+        if (is_free(f, s, what, is_param)) {
             what = (uint16_t)((what & ~(uint32_t)PG_LIVE_LOAD) | PG_LIVE_FREE | PG_LIVE_CHEAP);
         }
         if (!keeps_uniform(f, s, what)) {

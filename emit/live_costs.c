@@ -92,8 +92,7 @@ pg_status pg_live_costs(pg_live *l)
     for (uint32_t r = 0; r < f->regs.n; r++) {
         uint32_t bits = pg_ptx_type_infos[f->regs.at[r].type].bits;
         bool is_nothing = !is_made[r] || bits == 1;
-        uint32_t per_word = l->is_uniform[r] ? 1 : 4;
-        l->quarters[r] = (uint8_t)(is_nothing ? 0 : bits <= 32 ? per_word : per_word * bits / 32);
+        l->quarters[r] = (uint8_t)(is_nothing ? 0 : bits <= 32 ? 4 : bits / 8);
     }
     cost_halves(l, is_loaded);
     return PG_OK;

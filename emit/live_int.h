@@ -6,6 +6,7 @@
 
 enum { PG_LIVE_READ = 1, PG_LIVE_WRITE = 2, PG_LIVE_PARTLY = 4 /* written if a guard holds */ };
 
+enum { PG_LIVE_FLAGS = 7 };      /* predicates that have a register of their own kind */
 enum { PG_LIVE_SLOW_PATH = 10 }; /* registers of the function that a slow path calls */
 
 typedef struct pg_live_ref { /* a register named by a statement */
@@ -51,11 +52,14 @@ enum {
     PG_LIVE_PARAM = 512, /* reads a parameter */
     PG_LIVE_COPY = 1024, /* mov */
     PG_LIVE_UNIT = 2048, /* the same for all threads if its operands are */
-    PG_LIVE_WORD = 4096  /* makes or takes apart 32 bits */
+    PG_LIVE_WORD = 4096, /* makes or takes apart 32 bits */
+    PG_LIVE_SAME = 8192, /* of a parameter: in constant memory as that is */
+    PG_LIVE_FMA = 16384  /* fused product of floats */
 };
 
 typedef enum pg_live_mode {
     PG_LIVE_LATE,  /* everything where it is first needed */
+    PG_LIVE_DEEP,  /* so, but what stores of later epochs need as soon as all of it is loaded */
     PG_LIVE_TEXT,  /* arithmetic as written, loads and conversions where they are needed */
     PG_LIVE_GIVEN, /* all as written */
     PG_LIVE_WIDE,  /* all chains side by side */
@@ -77,6 +81,13 @@ typedef struct pg_live {
     uint8_t *quarters;     /* by register: what it costs while it is live, in quarters of one */
 } pg_live;
 
+/* What is live at the worst point of a block, by order. */
+typedef struct pg_live_figures {
+    uint32_t some[PG_LIVE_MODE_COUNT]; /* with uniform values in uniform registers */
+    uint32_t all[PG_LIVE_MODE_COUNT];
+    bool is_loop, is_products;
+} pg_live_figures;
+
 pg_status pg_live_classify(pg_live *l); /* what */
 /* Blocks, loops and edges. A block ends where a span begins or ends, too. */
 pg_status pg_live_flow(pg_live *l, const pg_live_span *spans, uint32_t n_spans);
@@ -84,10 +95,15 @@ pg_status pg_live_refs(pg_live *l);       /* text, without by_reg, and ranges */
 pg_status pg_live_index_text(pg_live *l); /* its by_reg */
 pg_status pg_live_uniform(pg_live *l);    /* is_uniform */
 pg_status pg_live_costs(pg_live *l);      /* quarters */
+/* The function with what is computed early put where it is needed: `out` shares all but the body
+ * and where labels stand; from: by place, the statement of l->f. Spans follow. */
+pg_status pg_live_sink(pg_live *l, pg_live_span *spans, uint32_t n_spans, pg_ptx_func *out,
+                       uint32_t *from);
 /* order: of the blocks that are wanted, all if it is NULL; the others are as written. */
 pg_status pg_live_order(pg_live *l, pg_live_mode mode, const bool *is_wanted);
 pg_status pg_live_reorder(pg_live *l); /* ordered, from text and order */
 void pg_live_find_ranges(const pg_live *l, const uint32_t *order_or_null, pg_live_range *out);
+uint32_t pg_live_estimate(const pg_live_figures *blocks, uint32_t n, const pg_live_span *span);
 /* Looks for orders in which at most so much as is `enough` is live in every span; true with
  * peaks in out[0 .. n_spans) if it found them. */
 pg_status pg_live_bound(pg_live *l, const pg_live_span *spans, uint32_t n_spans, pg_live_peak *out,

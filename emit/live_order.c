@@ -22,6 +22,8 @@ typedef struct order {
     uint32_t *last_write;            /* by register: statement + 1 */
     uint32_t *readers, *next_reader; /* reads of a register since then: chain of refs + 1 */
     bool *is_done;
+    uint32_t *epoch; /* by statement: the one that its loads let it run in, + 1; in DEEP */
+    uint32_t *ready, *next_ready; /* by epoch, and dependence: chain of those + 1 */
     uint32_t *level; /* by statement: length of the longest chain in its block that ends there */
     uint32_t n_out;
     pg_vec_u32 stack, edge;
@@ -158,6 +160,33 @@ static void find_levels(order *o, uint32_t first, uint32_t end)
     }
 }
 
+/* What fences need, by the epoch from which on it can run. Chains are in order of the fences. */
+static void find_ready(order *o, uint32_t first, uint32_t end)
+{
+    uint32_t n = 0;
+    for (uint32_t s = first; s < end; s++) {
+        const bool is_fence = is_a(o, s, PG_LIVE_FENCE | PG_LIVE_SPLIT);
+        uint32_t epoch = is_fence || is_a(o, s, PG_LIVE_LOAD) ? n + 1 : 0;
+        for (uint32_t e = o->dep_at[s]; e < o->dep_at[s + 1]; e++) {
+            const uint32_t below = o->epoch[o->deps.at[e]];
+            epoch = below > epoch ? below : epoch;
+        }
+        o->epoch[s] = epoch;
+        n += is_fence;
+        o->ready[first + n] = 0;
+    }
+    o->ready[first] = 0;
+    for (uint32_t s = end; s-- > first;) {
+        for (uint32_t e = o->dep_at[s + 1]; is_a(o, s, PG_LIVE_FENCE) && e-- > o->dep_at[s];) {
+            const uint32_t d = o->deps.at[e];
+            if (o->epoch[d] != 0 && !is_a(o, d, PG_LIVE_FENCE | PG_LIVE_SPLIT | PG_LIVE_LOAD)) {
+                o->next_ready[e] = o->ready[first + o->epoch[d] - 1];
+                o->ready[first + o->epoch[d] - 1] = e + 1;
+            }
+        }
+    }
+}
+
 /* Level by level; a level's statements in order of the text. */
 static bool order_wide(order *o, uint32_t first, uint32_t end)
 {
@@ -174,7 +203,7 @@ static bool order_wide(order *o, uint32_t first, uint32_t end)
     return true;
 }
 
-static bool order_epoch(order *o, uint32_t block, uint32_t first, uint32_t end)
+static bool order_epoch(order *o, uint32_t block, uint32_t first, uint32_t end, uint32_t n)
 {
     bool is_before_split = end < o->l->blocks.at[block].end && is_a(o, end, PG_LIVE_SPLIT);
     if (o->mode == PG_LIVE_WIDE) {
@@ -183,6 +212,14 @@ static bool order_epoch(order *o, uint32_t block, uint32_t first, uint32_t end)
     for (uint32_t s = first; s < end; s++) {
         if (is_root(o, s, block, is_before_split) && !put(o, s)) {
             return false;
+        }
+    }
+    if (o->mode == PG_LIVE_DEEP) {
+        for (uint32_t e = o->ready[o->l->blocks.at[block].first + n]; e != 0;
+             e = o->next_ready[e - 1]) {
+            if (!put(o, o->deps.at[e - 1])) {
+                return false;
+            }
         }
     }
     for (uint32_t s = first; s < end; s++) { /* the epoch that a load reads ends here */
@@ -203,12 +240,20 @@ static bool order_block(order *o, uint32_t block)
     if (o->mode == PG_LIVE_WIDE) {
         find_levels(o, b->first, b->end);
     }
+    if (o->mode == PG_LIVE_DEEP) {
+        o->next_ready = PG_NEWS(o->l->arena, uint32_t, o->deps.n + 1);
+        if (o->next_ready == NULL) {
+            return false;
+        }
+        find_ready(o, b->first, b->end);
+    }
+    uint32_t n = 0;
     for (uint32_t s = b->first; s < b->end;) {
         uint32_t end = s;
         while (end < b->end && !is_a(o, end, PG_LIVE_FENCE | PG_LIVE_SPLIT)) {
             end++;
         }
-        if (!order_epoch(o, block, s, end) || (end < b->end && !put(o, end))) {
+        if (!order_epoch(o, block, s, end, n++) || (end < b->end && !put(o, end))) {
             return false;
         }
         s = end + 1;
@@ -231,6 +276,8 @@ pg_status pg_live_order(pg_live *l, pg_live_mode mode, const bool *is_wanted)
     o.readers = PG_NEWS(l->arena, uint32_t, f->regs.n + 1);
     o.next_reader = PG_NEWS(l->arena, uint32_t, l->text.n + 1);
     o.level = PG_NEWS(l->arena, uint32_t, f->body.n + 1);
+    o.epoch = PG_NEWS(l->arena, uint32_t, f->body.n + 1);
+    o.ready = PG_NEWS(l->arena, uint32_t, f->body.n + 2);
     o.is_done = PG_NEWS(l->arena, bool, f->body.n + 1);
     PG_TRY(pg_arena_status(l->arena));
     for (uint32_t s = 0; s < f->body.n; s++) {

@@ -5,6 +5,8 @@
  *     between that and the limit is an estimate (docs/registers.md) and at most a warning. */
 #include "registers.h"
 
+#include "ir/target.h"
+
 enum {
     MOST_TILES = 4, /* named in a message */
     BESIDES = 1,    /* ptxas keeps one for the stack's address */
@@ -55,11 +57,11 @@ static uint32_t kernel_spans(const pg_ptx_func *f, pg_live_span *spans)
     uint32_t at = 0;
     for (uint32_t i = 0; i < f->parts.n; i++) {
         if (f->parts.at[i].first >= at) {
-            spans[n++] = (pg_live_span){at, f->parts.at[i].first, 0};
+            spans[n++] = (pg_live_span){.first = at, .end = f->parts.at[i].first};
         }
         at = f->parts.at[i].end > at ? f->parts.at[i].end : at;
     }
-    spans[n++] = (pg_live_span){at, f->body.n, 0};
+    spans[n++] = (pg_live_span){.first = at, .end = f->body.n};
     return n;
 }
 
@@ -67,11 +69,13 @@ static void take_worse(pg_live_peak *into, const pg_live_peak *p)
 {
     uint32_t estimate = p->estimate > into->estimate ? p->estimate : into->estimate;
     uint32_t held = p->held > into->held ? p->held : into->held;
+    uint32_t usual = p->usual > into->usual ? p->usual : into->usual;
     if (into->stmt == UINT32_MAX || (p->stmt != UINT32_MAX && p->least > into->least)) {
         *into = *p;
     }
     into->estimate = estimate;
     into->held = held;
+    into->usual = usual;
 }
 
 /* From here on a warning says that it is much. */
@@ -107,14 +111,19 @@ static pg_status measure_kernel(const pg_kernel *k, const pg_ptx_func *f, bool w
     if (spans == NULL || peaks == NULL || !pg_vec_reserve(arena, out, n_parts + 1)) {
         return PG_E_NOMEM;
     }
-    uint32_t share = pg_reg_limits_of(k).share;
+    const pg_reg_limits limits = pg_reg_limits_of(k);
+    const uint32_t share = limits.share;
+    const pg_target *target = pg_target_find(pg_sym_text(&k->module->ctx->syms, k->module->target));
     const bool is_coarse = !wants_values && !may_choose(k, f);
     uint32_t n = kernel_spans(f, spans);
     for (uint32_t i = 0; i < n + n_parts; i++) {
         const pg_inst *part = i < n ? NULL : partition_of(k, f->parts.at[i - n].inst);
         if (i >= n) {
-            spans[i] = (pg_live_span){f->parts.at[i - n].first, f->parts.at[i - n].end, 0};
+            spans[i] =
+                (pg_live_span){.first = f->parts.at[i - n].first, .end = f->parts.at[i - n].end};
         }
+        spans[i].threads = n_parts == 0 ? 32 * limits.n_warps : 0;
+        spans[i].sm = target == NULL ? 0 : target->sm;
         spans[i].enough = is_coarse ? limit_in(part, share) - BESIDES : 0;
     }
     PG_TRY(pg_live_peaks(f, spans, n + n_parts, wants_values, arena, peaks));
@@ -168,7 +177,7 @@ pg_status pg_regs_ask_for_all(const pg_reg_regions *regions, pg_ptx_module *ptx)
             continue;
         }
         pg_ptx_func *f = ptx->funcs.at[n++];
-        if (g->peak.least + BESIDES > g->limit && !has_least_ctas(f) &&
+        if (g->peak.usual + BESIDES > g->limit && !has_least_ctas(f) &&
             !pg_vec_push(ptx->arena, &f->directives, PG_STR(".minnctapersm 1"))) {
             return PG_E_NOMEM;
         }
@@ -304,7 +313,7 @@ static bool is_over(const pg_reg_region *g)
 
 static bool is_much(const pg_reg_region *g)
 {
-    return g->peak.least > much(g->limit);
+    return g->peak.usual > much(g->limit);
 }
 
 bool pg_regs_is_trouble(const pg_reg_regions *regions)
@@ -335,11 +344,11 @@ static pg_status report_one(const pg_reg_region *g, const pg_sink *sink, ptxgen_
     if (status == PG_OK && is_over(g)) {
         status = pg_diag_add(&r->diags, PG_D_REGS_HELD, region_loc(g), PG_STR_ARG(g->name),
                              g->peak.held, g->limit, PG_STR_ARG(pg_strbuf_str(&named)));
-    } else if (status == PG_OK && g->peak.least > far_more(g->limit)) {
-        status = pg_diag_add(&r->diags, PG_D_REGS_OVER, region_loc(g), g->peak.least,
+    } else if (status == PG_OK && g->peak.usual > far_more(g->limit)) {
+        status = pg_diag_add(&r->diags, PG_D_REGS_OVER, region_loc(g), g->peak.usual,
                              PG_STR_ARG(g->name), g->limit, PG_STR_ARG(pg_strbuf_str(&named)));
     } else if (status == PG_OK && is_much(g)) {
-        status = pg_diag_add(&r->diags, PG_D_REGS_MANY, region_loc(g), g->peak.least,
+        status = pg_diag_add(&r->diags, PG_D_REGS_MANY, region_loc(g), g->peak.usual,
                              PG_STR_ARG(g->name), g->limit, PG_STR_ARG(pg_strbuf_str(&named)));
     }
     pg_strbuf_fini(&line);
