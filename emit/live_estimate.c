@@ -49,27 +49,33 @@ static uint32_t least_of(const uint32_t *live, bool is_loop)
     return less(less(live[PG_LIVE_LATE], deep), less(live[PG_LIVE_TEXT], live[PG_LIVE_GIVEN]));
 }
 
-/* Straight code is run half side by side, loops as they keep least alive. */
+/* Straight code, and all code of CTAs of one warp, is run more than half side by side, loops as
+ * they keep least alive. */
 static uint32_t within_first(const pg_live_figures *b, uint32_t first)
 {
     const uint32_t least = least_of(b->all, b->is_loop);
     const uint32_t given = more(b->all[PG_LIVE_GIVEN], least);
     const uint32_t wide = more(b->all[PG_LIVE_WIDE], given);
-    const uint32_t way = (given + wide) / 2 - least;
-    return b->is_loop && first == FIRST ? least : least + 9 * way / 16;
+    const uint32_t way = (5 * given + 3 * wide + 4) / 8 - least;
+    const uint32_t share = first == FIRST_ONE ? 9 : b->is_loop ? 0 : 10;
+    return least + (share * way + 8) / 16;
 }
 
-/* Uniform registers: all loads that a step has room for, up to a quarter more. Without them less.
- * Loops of fused products go beyond any step: their operands come from two banks of registers. */
+/* Uniform registers: all loads that a step has room for, up to a third more. Without them less, and
+ * in loops only. */
 static uint32_t beyond_first(const pg_live_figures *b, bool is_uniform, uint32_t most)
 {
     const uint32_t *live = is_uniform ? b->some : b->all;
     const uint32_t least = least_of(live, b->is_loop);
-    if (b->is_products) {
-        return least + least / 4 + BESIDES;
-    }
-    const uint32_t way = less(more(live[PG_LIVE_WIDE], least) - least, 9 * least / 32);
-    return less(most, least + (is_uniform ? way : way / 8) + BESIDES);
+    const uint32_t way = less(more(live[PG_LIVE_WIDE], least) - least, 10 * least / 32);
+    return less(most, least + (is_uniform ? way : b->is_loop ? 3 * way / 16 : 0) + BESIDES);
+}
+
+/* Loops of fused products take a third more: their operands come from two banks of registers. */
+static uint32_t of_products(const pg_live_figures *b, uint32_t most)
+{
+    const uint32_t least = least_of(b->some, b->is_loop);
+    return less(most, least + 10 * least / 32 + BESIDES);
 }
 
 uint32_t pg_live_estimate(const pg_live_figures *blocks, uint32_t n, const pg_live_span *span)
@@ -90,12 +96,15 @@ uint32_t pg_live_estimate(const pg_live_figures *blocks, uint32_t n, const pg_li
         }
         return out > first ? first + BESIDES : more(less(out + BESIDES, first), out);
     }
+    const uint32_t at_least = some + BESIDES - 1;
     uint32_t step = more(step_above(span->threads, some + 1), first);
     const uint32_t next = step == first ? first : step_above(span->threads, step + 1);
-    const bool is_uniform = has_products || all + (span->sm >= 90 ? 26 : 8) > next;
-    step = is_uniform ? step : next;
+    const bool is_uniform = has_products || all + (span->sm >= 90 ? 25 : 8) > next;
+    step = more(is_uniform ? step : next, at_least);
+    const uint32_t roomy = more(step_above(span->threads, some + 9), at_least);
     for (uint32_t i = 0; i < n; i++) {
-        out = more(out, beyond_first(&blocks[i], is_uniform, more(step, some + BESIDES - 2)));
+        out = more(out, blocks[i].is_products ? of_products(&blocks[i], roomy)
+                                              : beyond_first(&blocks[i], is_uniform, step));
     }
     return out;
 }
