@@ -18,7 +18,7 @@ enum {
     MOST_THREADS = 2048,
     MOST_CTAS = 32,
     BESIDES = 6, /* the stack's address, and gaps between pairs and fours that have to be aligned */
-    FLIGHT = 10  /* of what is loaded ahead although a value could be loaded where it is needed */
+    FLIGHT = 11  /* of what is loaded ahead although a value could be loaded where it is needed */
 };
 
 static uint32_t less(uint32_t a, uint32_t b)
@@ -61,21 +61,21 @@ static uint32_t within_first(const pg_live_figures *b, uint32_t first)
     return least + (share * way + 8) / 16;
 }
 
-/* Uniform registers: all loads that a step has room for, up to a third more. Without them less, and
- * in loops only. */
+/* With uniform registers all loads that the step has room for, up to a third more. Without them, as
+ * little as possible. */
 static uint32_t beyond_first(const pg_live_figures *b, bool is_uniform, uint32_t most)
 {
     const uint32_t *live = is_uniform ? b->some : b->all;
     const uint32_t least = least_of(live, b->is_loop);
     const uint32_t way = less(more(live[PG_LIVE_WIDE], least) - least, 10 * least / 32);
-    return less(most, least + (is_uniform ? way : b->is_loop ? 3 * way / 16 : 0) + BESIDES);
+    return less(most, least + (is_uniform ? way : 0) + BESIDES);
 }
 
 /* Loops of fused products take a third more: their operands come from two banks of registers. */
 static uint32_t of_products(const pg_live_figures *b, uint32_t most)
 {
     const uint32_t least = least_of(b->some, b->is_loop);
-    return less(most, least + 10 * least / 32 + BESIDES);
+    return less(most, least + 11 * least / 32 + BESIDES);
 }
 
 uint32_t pg_live_estimate(const pg_live_figures *blocks, uint32_t n, const pg_live_span *span)
@@ -97,11 +97,11 @@ uint32_t pg_live_estimate(const pg_live_figures *blocks, uint32_t n, const pg_li
         return out > first ? first + BESIDES : more(less(out + BESIDES, first), out);
     }
     const uint32_t at_least = some + BESIDES - 1;
-    uint32_t step = more(step_above(span->threads, some + 1), first);
+    uint32_t step = more(step_above(span->threads, some + 2), first);
     const uint32_t next = step == first ? first : step_above(span->threads, step + 1);
-    const bool is_uniform = has_products || all + (span->sm >= 90 ? 25 : 8) > next;
+    const bool is_uniform = has_products || all + (span->sm >= 90 ? 16 : 9) > next;
     step = more(is_uniform ? step : next, at_least);
-    const uint32_t roomy = more(step_above(span->threads, some + 9), at_least);
+    const uint32_t roomy = more(step_above(span->threads, some + 10), at_least);
     for (uint32_t i = 0; i < n; i++) {
         out = more(out, blocks[i].is_products ? of_products(&blocks[i], roomy)
                                               : beyond_first(&blocks[i], is_uniform, step));

@@ -17,7 +17,7 @@ from sass import Report, find
 DTYPES = ("f16", "bf16", "f32")
 ARCHS = ("sm_80", "sm_90")
 # What is reached, less a little; docs/registers.md has the numbers.
-LEAST_WITHIN = {0.10: 0.72, 0.20: 0.91}
+LEAST_WITHIN = {0.10: 0.75, 0.20: 0.91}
 MOST_MEAN = 0.08
 
 
