@@ -401,16 +401,44 @@ static bool emit_fma(pg_lw *c, dot *p)
     return true;
 }
 
+/* Operands that are converted element by element on the way stand in registers twice, for a while:
+ * do they and C fill those of a thread, beside some for the rest? */
+static bool fills_registers(const pg_lw *c, const dot *p)
+{
+    enum { REST = 32 };
+    if (p->a.elem == PG_F32 || p->a.el == NULL || p->b.el == NULL) {
+        return false;
+    }
+    const uint32_t share = 65536 / (32 * c->plan.n_warps), most = share > 255 ? 255 : share;
+    return p->a.l->n_regs / p->a.per + p->b.l->n_regs / p->b.per + p->c.l->n_regs / p->c.per +
+               REST >
+           most;
+}
+
+/* Where the first instruction of the product stands: the end of what only fetches operands. */
+static uint32_t first_product(const pg_lw *c, uint32_t from)
+{
+    const pg_ptx_func *f = c->b.f;
+    while (from < f->body.n && !pg_str_starts(f->body.at[from].text, PG_STR("mma."))) {
+        from++;
+    }
+    return from;
+}
+
 LOWER(MMA)
 {
     dot p = {.inst = i, .elem = (pg_elem)pg_val_info(c->k, i->out[0])->elem};
     bool is_ok = open_side(c, i, 0, pg_attr_has(&i->attrs, PG_A_TRANSA), &p.a) &&
                  open_side(c, i, 1, !pg_attr_has(&i->attrs, PG_A_TRANSB), &p.b) &&
                  open_side(c, i, 2, false, &p.c);
+    const uint32_t from = c->b.f->body.n;
     if (is_ok && p.a.elem == PG_F32) {
         is_ok = agree(&p, PG_LIN_LANE) && agree(&p, PG_LIN_WARP) && emit_fma(c, &p);
     } else if (is_ok) {
         is_ok = are_fragments(&p) && emit_mma(c, &p);
+    }
+    if (is_ok && fills_registers(c, &p)) {
+        pg_lw_late(c, first_product(c, from));
     }
     if (!is_ok && !pg_lw_failed(c)) {
         pg_diag_add(c->diags, PG_D_LOWER_MMA, i->loc, pg_op_infos[i->op].text);

@@ -346,6 +346,13 @@ void pg_lw_access(pg_lw *c, const pg_access *a);
 uint32_t pg_lw_pack(pg_lw *c, pg_elem e, const pg_el *v);
 void pg_lw_unpack(pg_lw *c, pg_elem e, uint32_t word, pg_el *v);
 
+/* ---- lower_late.c ------------------------------------------------------------------------------
+ */
+
+/* Loads and arithmetic before the statements from `anchor` on go right before the first that needs
+ * them. */
+void pg_lw_late(pg_lw *c, uint32_t anchor);
+
 /* ---- lower_moves.c -----------------------------------------------------------------------------
  */
 

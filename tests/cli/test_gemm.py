@@ -77,6 +77,8 @@ def numbers():
         for stages in range(2, 6):
             failed += run((16, 16, 16 * trips), align=8, stages=stages, tile_m=16, tile_n=16,
                           tile_k=16, warps=1)
+    # operands that fill the registers, fetched as they are needed
+    failed += run((132, 136, 72), dtype="tf32", align=4, tile_m=128, tile_n=128, tile_k=32, warps=4)
     for act in ("relu", "gelu"):
         failed += run((17, 33, 19), act=act, bias=1, alpha=-1, beta=0.5, **SMALL)
     return failed
