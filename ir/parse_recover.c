@@ -142,14 +142,15 @@ void pg_parse_end_region(pg_parser *p)
     if (p->is_unwinding || pg_parse_take(p, '}')) {
         return;
     }
+    p->is_unwinding = true;
+    if (p->has_lost_nesting) { /* what was skipped, and reported, may have been the brace */
+        return;
+    }
     pg_diags_take_back(p->diags, p->first_diag, PG_D_UNKNOWN_VALUE);
     pg_diags_take_back(p->diags, p->first_diag, PG_D_NAME_TAKEN);
-    if (p->has_lost_nesting) {
-        /* What was skipped may have been the brace. */
-    } else if (pg_parse_at_item(p)) {
+    if (pg_parse_at_item(p)) {
         (void)pg_diag_add(p->diags, PG_D_EXPECTED, p->tok.loc, "`}`", "", PG_STR_ARG(p->tok.text));
     } else {
         (void)pg_parse_expect(p, '}');
     }
-    p->is_unwinding = true;
 }

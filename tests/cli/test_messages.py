@@ -103,6 +103,22 @@ def two_mistakes_are_two_messages(c):
     assert c.run("check", c.write("m.ptir", text), want=1).numbers() == ["1010", "1008"]
 
 
+def a_wrong_text_is_never_right(c):
+    """What is taken back for another message is taken back for one that comes: texts with several mistakes at once."""
+    head, rest = GOOD.split("kernel @other")
+    for text in (
+        "ptir 1\nmodule sm_80\nkernel @k(%n: i32) {\n  %a = iadd %undefined, 1 : i32\n  launch {\n    grid 1\n  }\n",
+        "ptir 1\nmodule sm_80\nkernel @k(%n: i32) {\n  %a = iadd %undefined, 1 : i32\n",
+        "ptir 1\nmodule sm_80\nkernel @k(%n: i32) {\n  %a = iadd %undefined, 1 : i32 $\n  )\n",
+        "ptir 1\nmodule sm_80\nkernel @k(%n: i32) {\n  %a = iadd %n, 1 : i32\n  %a = iadd %n, 1 : i32 ! %u\nkernel @l() {\n  return\n}\n",
+        head.rstrip().rstrip("}"), head.replace("%lane = iota", "= iota").rstrip().rstrip("}"), GOOD.replace("}", ""), GOOD.replace("{", ""),
+    ):
+        for cut in (text, text.rstrip(), text.replace("\n", "\r\n")):
+            c.write("m.ptir", cut)
+            r = c.run("check", "m.ptir", want=1)
+            assert r.numbers(), (cut, r.err)
+
+
 def names_of_passes_and_kernels(c):
     c.write("good.ptir", GOOD)
     for option in ("--print-after=layout", "--stop-after=layout", "--passes=simplify,layout"):
@@ -136,5 +152,5 @@ def places_are_the_authors_after_checks(c):
 
 
 if __name__ == "__main__":
-    harness.main([one_mistake_is_one_message, two_mistakes_are_two_messages, names_of_passes_and_kernels,
+    harness.main([one_mistake_is_one_message, two_mistakes_are_two_messages, a_wrong_text_is_never_right, names_of_passes_and_kernels,
                   places_are_the_authors_after_checks])
