@@ -266,7 +266,14 @@ static bool launch(const tma_case *c, const char *text, uint64_t array_bytes, bo
             t.strides[k - 1] = c->strides[k];
         }
     }
-    is_ok = is_ok && ptxexec_tensormap_encode(&t, p.map) == PTXEXEC_OK;
+    if (c->rank == 0) { /* no map: the address itself, and where in the array */
+        at += (uint64_t)c->at[2];
+        p.at[0] = (int32_t)(uint32_t)at;
+        p.at[1] = (int32_t)(uint32_t)(at >> 32);
+        at -= (uint64_t)c->at[2];
+    } else {
+        is_ok = is_ok && ptxexec_tensormap_encode(&t, p.map) == PTXEXEC_OK;
+    }
     ptxexec_launch_options o = {.struct_size = sizeof o,
                                 .grid = {1, 1, 1},
                                 .block = {N_THREADS, 1, 1},
@@ -274,6 +281,7 @@ static bool launch(const tma_case *c, const char *text, uint64_t array_bytes, bo
                                 .params = &p,
                                 .params_size = offsetof(params, hole) + sizeof p.hole,
                                 .seed = c->seed,
+                                .max_steps = 1000000,
                                 .races = races};
     is_ok = is_ok && ptxexec_launch(d, m, &o, &r) == PTXEXEC_OK;
     *out_kind = PTXEXEC_F_NONE;
@@ -415,6 +423,62 @@ static bool try_case(uint32_t k)
         is_ok = try_store(&c, "add", ".add.tile", add_one, bytes);
     }
     return is_ok;
+}
+
+/* ---- copies without a map ---------------------------------------------------------------------
+ */
+
+static const char plain_load[] =
+    "add.u32 %%r3, %%r3, %u;\nmov.b64 %%rd4, {%%r10, %%r11};\n@%%p1 bra $W;\n"
+    "mbarrier.init.shared.b64 [bar], 1;\nfence.mbarrier_init.release.cluster;\n"
+    "mbarrier.arrive.expect_tx.shared.b64 _, [bar], %%r2;\n"
+    "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%%r3], [%%rd4], %%r2, "
+    "[bar];\n"
+    "$W:\nbar.sync 0;\n$V:\nmbarrier.try_wait.parity.shared.b64 %%p2, [bar], 0;\n@!%%p2 bra $V;\n"
+    "$L:\nsetp.ge.u32 %%p3, %%r4, %%r2;\n@%%p3 bra $E;\nadd.u32 %%r5, %%r3, %%r4;\n"
+    "ld.shared.b32 %%r6, [%%r5];\ncvt.u64.u32 %%rd3, %%r4;\nadd.u64 %%rd3, %%rd3, %%rd2;\n"
+    "st.global.b32 [%%rd3], %%r6;\nadd.u32 %%r4, %%r4, 256;\nbra $L;\n$E:\nret;\n}\n";
+static const char plain_store[] =
+    "add.u32 %%r3, %%r3, %u;\nmov.b64 %%rd4, {%%r10, %%r11};\n$L:\nsetp.ge.u32 %%p3, %%r4, %%r2;\n"
+    "@%%p3 bra $F;\nadd.u32 %%r5, %%r3, %%r4;\nshr.u32 %%r6, %%r4, 2;\n"
+    "setp.ne.u32 %%p4, %%r6, %%r8;\nmad.lo.u32 %%r6, %%r6, 7, 3;\n@%%p4 st.shared.b32 [%%r5], "
+    "%%r6;\n"
+    "add.u32 %%r4, %%r4, 256;\nbra $L;\n$F:\nfence.proxy.async.shared::cta;\nbar.sync 0;\n"
+    "@%%p1 ret;\ncp.async.bulk.global.shared::cta.bulk_group [%%rd4], [%%r3], %%r2;\n"
+    "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\nret;\n}\n";
+
+/* Sizes that are no whole lines, anywhere at multiples of 16; what lies around stays as it is. */
+static bool try_plain(uint32_t k)
+{
+    static char text[8192];
+    enum { BYTES = 4096 };
+    tma_case c = {.size = 4, .base = below(8) * 16, .seed = k};
+    c.n_bytes = c.n_area = 16 * (1 + below(k % 3 == 0 ? 200 : 20));
+    c.at[2] = (int32_t)(16 * below((BYTES - c.n_bytes) / 16 + 1));
+    size_t n = strlen(head);
+    memcpy(text, head, n + 1);
+    for (uint32_t j = 0; j < BYTES; j++) {
+        array[j] = (uint8_t)below(256);
+    }
+    ptxexec_fault_kind kind = PTXEXEC_F_NONE;
+    ptxexec_races races = k % 2 == 0 ? PTXEXEC_RACES_ISA : PTXEXEC_RACES_OFF;
+    memset(is_bad, 0, sizeof is_bad);
+    c.hole = (uint32_t)c.at[2] / 4 + below(c.n_bytes / 4);
+    is_bad[c.hole - (uint32_t)c.at[2] / 4] = true;
+    (void)snprintf(text + n, sizeof text - n, plain_load, c.base);
+    if (!launch(&c, text, BYTES, true, races, &kind) ||
+        !compare(&c, "plain load", array + c.at[2], c.n_bytes, NULL)) {
+        return report(&c, message, 0);
+    }
+    memset(is_bad, 0, sizeof is_bad);
+    c.hole = below(c.n_bytes / 4);
+    memcpy(expected, array, BYTES);
+    for (uint32_t j = 0; j < c.n_bytes; j += 4) {
+        store_one(&c, c.at[2] + (int64_t)j, j);
+    }
+    (void)snprintf(text + n, sizeof text - n, plain_store, c.base);
+    return (launch(&c, text, BYTES, false, races, &kind) || report(&c, message, 0)) &&
+           compare(&c, "plain store", expected, BYTES, NULL);
 }
 
 /* ---- what a box takes of its last row ---------------------------------------------------------
@@ -589,6 +653,9 @@ int main(void)
     }
     for (uint32_t k = 0; k < N_CASES && n_fail < 5; k++) {
         n_fail += try_case(k) ? 0 : 1;
+    }
+    for (uint32_t k = 0; k < N_CASES && n_fail < 5; k++) {
+        n_fail += try_plain(k) ? 0 : 1;
     }
     for (uint32_t k = 0; k < N_SPANS && n_fail < 5; k++) {
         n_fail += try_span(k) ? 0 : 1;
