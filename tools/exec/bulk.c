@@ -486,7 +486,12 @@ void pe_bulk_exit(pe_cta *cta)
 {
     for (uint32_t k = 0; k < cta->n_bulks && !cta->is_failed; k++) {
         pe_bulk *b = cta->bulks[k];
-        if (b->kind != PE_BULK_STORE && b->home != cta) {
+        if (b->kind == PE_BULK_SEND && b->n_unread > 0) {
+            pe_fault_at(
+                b->w, b->i, PTXEXEC_F_ASYNC, (pe_place){.lanes = 1u << b->lane},
+                "the CTA ended while this copy may still read its shared memory: who got it "
+                "must have said so, by a barrier of the cluster or an mbarrier");
+        } else if (b->kind != PE_BULK_STORE && b->home != cta) {
             finish(b, false); /* into another CTA: that one's to wait for */
         } else if (b->kind != PE_BULK_STORE) {
             pe_fault_at(b->w, b->i, PTXEXEC_F_ASYNC, (pe_place){.lanes = 1u << b->lane},
