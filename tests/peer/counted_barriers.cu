@@ -6,7 +6,7 @@ PEER_KERNEL
 {
     __shared__ u32 box[128];
     u32 t = threadIdx.x;
-    u32 pair = t / 64;
+    u32 pair = t / 64 % 2;
     box[t] = in[blockIdx.x * 128 + t];
     asm volatile("bar.sync %0, 64;" ::"r"(pair + 1) : "memory");
     u32 r = box[t ^ 32] * 3;

@@ -36,7 +36,6 @@ PEER_KERNEL
         init(&arrived, 64);
     }
     block.sync();
-    cuda::memcpy_async(block, tail, in + 2 * N_PIPED + b * 256, cuda::aligned_size_t<16>(sizeof tail), arrived);
     auto pipe = cuda::make_pipeline(block, &shared_state);
     u32 hash = 0;
     for (u32 row = 0; row < ROWS + 1; row++) {
@@ -51,6 +50,7 @@ PEER_KERNEL
             pipe.consumer_release();
         }
     }
+    cuda::memcpy_async(block, tail, in + 2 * N_PIPED + b * 256, cuda::aligned_size_t<16>(sizeof tail), arrived);
     u32 keys[4];
     for (u32 i = 0; i < 4; i++) {
         keys[i] = in[2 * N_PIPED + b * 256 + t * 4 + i];
@@ -70,8 +70,8 @@ PEER_KERNEL
         cuda::atomic_ref<u32, cuda::thread_scope_device> total(out[n_out - 2]);
         total.fetch_add(sum, cuda::memory_order_relaxed);
         cuda::atomic_ref<u32, cuda::thread_scope_device> most(out[n_out - 1]);
-        u32 seen = most.load();
-        while (seen < sum && !most.compare_exchange_weak(seen, sum)) {
+        u32 seen = most.load(cuda::memory_order_relaxed);
+        while (seen < sum && !most.compare_exchange_weak(seen, sum, cuda::memory_order_relaxed)) {
         }
     }
 }

@@ -49,7 +49,6 @@ PEER_KERNEL
             u32 row = i / 8;
             *(uint4 *)(out + (block * 64 + row) * 32 + i % 8 * 4) = *(uint4 *)(tile + row * 128 + ((i % 8) ^ (row % 8)) * 16);
         }
-        bar_sync(4 + group, 128);
     }
 }
 #else

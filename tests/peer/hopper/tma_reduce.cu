@@ -23,7 +23,7 @@ FN void wait_for_flag(void)
         const T *from = (const T *)in + blockIdx.x * PITCH * 3;                                                         \
         for (u32 i = threadIdx.x; i < BOX * BOX; i += 32) {                                                                   \
             box[i] = from[i];                                                                                                 \
-            row[i % PITCH] = from[PITCH + i % PITCH];                                                                         \
+            row[i % PITCH] = from[PITCH * 2 + i % PITCH];                                                                         \
         }                                                                                                                     \
         asm volatile("fence.proxy.async;" ::: "memory");                                                                      \
         __syncthreads();                                                                                                      \
@@ -82,7 +82,7 @@ FN void wait_for_flag(void)
                 }                                                                                                      \
             }                                                                                                          \
             for (u32 i = 0; i < PITCH; i++) {                                                                          \
-                T a = from[PITCH + i];                                                                              \
+                T a = from[PITCH * 2 + i];                                                                              \
                 T b = result[HEIGHT * PITCH + i];                                                                   \
                 if (cta == 0) {                                                                                        \
                     b = a;                                                                                             \

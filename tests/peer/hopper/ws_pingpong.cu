@@ -82,10 +82,10 @@ PEER_MAPS_KERNEL(384)
         if (t == 0) {
             bulk_wait_read<0>();
         }
-        bar_sync(4 + group, 128);
+        bar_sync(5 + group, 128);
         store_tile(buffer, c, t);
         async_fence();
-        bar_sync(4 + group, 128);
+        bar_sync(5 + group, 128);
         if (t == 0) {
             for (u32 i = 0; i < 2; i++) {
                 tma_store2(&maps.at[2], buffer + i * 8192, (s32)(tile / TILES_M * 128 + i * 64), (s32)(tile % TILES_M * 64));
