@@ -11,6 +11,7 @@ import probe
 from places import ANY, TENSOR, Place, Places, number, width
 
 ORDERS = re.compile(r"mbarrier\.|fence\.proxy|cp\.|wgmma|tensormap")
+WORD = re.compile(r"%[\w$]+")
 COPY = re.compile(r"cp\.(reduce\.)?async\.(bulk\.)?(tensor\.\w+\.)?(shared\S*?|global)\.(shared|global)")
 STRONG = re.compile(r"(atom|red|multimem)\.|(ld|st)\.(volatile|relaxed|acquire|release|mmio)|(fence|membar)\b(?!\.proxy|\.mbarrier_init)")
 PUBLISHES = re.compile(r"(bar|barrier)\.|mbarrier\.(arrive|complete)|(st|red|atom)\.\S*(release|acq_rel)|fence\.(?!proxy|mbarrier)|membar|cp\.async\.mbarrier"
@@ -109,7 +110,7 @@ class Pairs:
                 if not text.startswith("{"):
                     yield self.matrix(self.values.of_descriptor(text))
         elif op.startswith(("st.async", "red.async")):
-            yield Place("shared", ANY, 16, op[0] == "r", True, True)
+            yield Place("shared", self.values.address(at[0]), 16, op[0] == "r", True, True)
         elif op.startswith(("ldmatrix", "stmatrix")):
             yield Place("shared", self.values.address(at[0]), 16, op[0] == "l", op[0] == "s", False)
         elif op.startswith("tensormap.cp_fenceproxy"):
@@ -241,9 +242,29 @@ class Pairs:
         for p in happened:
             for q in self.places(y):
                 is_apart = no_fence and q.is_async and p.is_write and not p.is_async  # else the kernel itself lacked the fence
-                if p.may_meet(q) and not is_own(p, q) and not is_apart:
+                if p.may_meet(q) and not is_own(p, q) and not is_apart and not self.is_own_word(x, y, p, q) and not (
+                        self.is_through_product(x, y)):
                     return "they meet"
         return self.tells(happened, y)
+
+    def is_own_word(self, x, y, p, q):
+        """Both access the same words, each thread its own."""
+        if p.by != x.number or p.is_async or q.is_async or brackets(x) != brackets(y) or len(brackets(x)) != 1:
+            return False
+        text = brackets(x)[0].strip("[] ").split("+")[0].strip()
+        return abs(self.values.stride(text)) >= max(p.size, q.size)
+
+    def is_through_product(self, x, y):
+        """A warp's store of a product's results, whose operands were loaded by x: all its lanes have loaded them by then. Or its
+        load of the accumulators that it stored, as they lie: each lane's own."""
+        if x.op.startswith("wmma.store.d") and y.op == x.op.replace("store.d", "load.c"):
+            return brackets(x) == brackets(y) and x.args[2:] == y.args[2:]
+        if not (x.op.startswith("wmma.load") and y.op.startswith("wmma.store")):
+            return False
+        parts, stored = set(WORD.findall(x.args[0])), set(WORD.findall(y.args[1]))
+        way = self.flow.walk(lambda s: s.op.startswith("wmma.mma") and parts & set(WORD.findall(" ".join(s.args[1:])))
+                             and stored & set(WORD.findall(s.args[0])), begin=x.number)
+        return all(s is not y for s in way)
 
     def tells(self, happened, y):
         """Whether y lets others know of accesses that they conflict with."""
@@ -262,7 +283,8 @@ class Pairs:
         """Threads of one role accessed p and come to z, past a barrier of theirs."""
         if p.by not in self.ways:
             way = [{s.number for s in self.flow.walk(end, begin=p.by)}
-                   for end in (self.is_whole, lambda s: s.number in self.barriers and not s.guard and ".arrive" not in s.op)]
+                   for end in (self.is_whole, lambda s: not s.guard and (s.op.startswith("barrier.cluster.wait") or (
+                       s.number in self.barriers and ".arrive" not in s.op)))]
             self.ways[p.by] = way
         all_of, barless = self.ways[p.by]
         return z.number in all_of and z.number not in barless and p.by != z.number

@@ -141,6 +141,25 @@ class Places:
                 head in ("mov", "cvt")) else ""
         return ""
 
+    def stride(self, text):
+        """Bytes between what neighbouring threads hold in a register; 0: it is not known, or not the same for all."""
+        if text == "%tid.x":
+            return 1
+        found = self.sets.get(text, [])
+        if not is_register(text) or len(found) != 1 or found[0].guard:
+            return 0
+        s = found[0]
+        head, args = s.op.split(".")[0], s.args[1:]
+        if head in ("mov", "cvt", "cvta"):
+            return self.stride(args[0])
+        by = number(args[1]) if len(args) > 1 else None
+        if head in ("shl", "mul") and by is not None:
+            return self.stride(args[0]) * (2 ** by if head == "shl" else by)
+        if head == "add":
+            other = [a for a in args if self.of(a)[1] != self.of(a)[2]]
+            return self.stride(other[0]) if len(other) == 1 else 0
+        return 0
+
     def under(self, guard):
         """The same where a guard `register < constant` holds."""
         tests = self.sets.get(guard[1:], [])

@@ -269,10 +269,12 @@ def is_renamed(look):
     if look.what != "another barrier" or ".sync" not in here.op or here.guard:
         return False
     mine = pairs.barriers[here.number]
-    numbers = {k: pairs.values.of(look.flow.at[k].args[0]) for k in pairs.barriers if ".red" not in look.flow.at[k].op}
-    same = [look.flow.at[k] for k, (name, low, high) in numbers.items() if mine[0] is not None and low <= mine[0] <= high]
-    free = all(high < 15 for _, _, high in numbers.values()) and len(numbers) == len(pairs.barriers)
-    return free and bool(same) and all(".sync" in s.op and pairs.barriers[s.number] == mine for s in same)
+    numbers = {k: pairs.values.of(look.flow.at[k].args[".red" in look.flow.at[k].op]) for k in pairs.barriers}
+    _, first, last = numbers[here.number]
+    same = [look.flow.at[k] for k, (_, low, high) in numbers.items() if low <= last and first <= high]
+    free = all(high < 8 for _, _, high in numbers.values())
+    return free and all(".sync" in s.op and s.args == here.args and (first == last or len(pairs.values.sets.get(s.args[0], [])) == 1)
+                        or pairs.barriers[s.number] == mine and mine[0] is not None for s in same)
 
 
 # ---- clusters, and what is left ----
@@ -314,7 +316,7 @@ def counts_for_nobody(look):
         return False
     arrivals = [s for s in look.flow.at if re.match(r"mbarrier\.(arrive|complete_tx|expect_tx)|cp\.async\.mbarrier", s.op)
                 and look.pairs.is_same(look.pairs.object_of(s), mine)]
-    return bool(arrivals) and probe.is_silent(look, probe.without(look, arrivals))
+    return probe.is_silent(look, probe.without(look, arrivals))
 
 
 def is_a_lane_less(look):
