@@ -87,7 +87,7 @@ static uint32_t much(uint32_t limit)
 /* And from here on an error that it cannot be. */
 static uint32_t far_more(uint32_t limit)
 {
-    const uint32_t more = limit / 4 * 3;
+    const uint32_t more = 7 * limit / 10;
     return limit + (more > FAR ? more : FAR);
 }
 

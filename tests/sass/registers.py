@@ -77,7 +77,7 @@ class Tools:
 
 def check_far(r, tools, arch, least, what):
     """With so few registers that the kernel would be refused (PG3032), ptxas does spill."""
-    few = min(least * 4 // 7, least - 64) - 1
+    few = min(least * 10 // 17, least - 64) - 1
     if few < 64:
         return
     text = open(tools.ptx, encoding="ascii").read()
