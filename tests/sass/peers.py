@@ -36,6 +36,12 @@ ROWS = [
     ("add", "add", ["broadcast=0", "div=16"], "add", True, FLAT),
     ("gelu, any n", "gelu", [], "gelu", False, {"n": 16384 - 23}),
     ("gelu", "gelu", ["div=16"], "gelu", True, FLAT),
+    ("silu_mul, any n", "silu_mul", [], "silu_mul", False, {"n": 16384 - 23}),
+    ("silu_mul", "silu_mul", ["div=16"], "silu_mul", True, FLAT),
+    ("reduce, any row of a block", "reduce", ["length=block"], "row_sum_block", False, BLOCK_ANY),
+    ("reduce, rows of a block", "reduce", ["length=block", "div=16"], "row_sum_block", True, BLOCK),
+    ("reduce, any row", "reduce", ["length=long"], "row_sum", False, LONG_ANY),
+    ("reduce", "reduce", ["length=long", "div=16"], "row_sum", True, LONG),
     ("softmax, any row of a block", "softmax", ["length=block"], "softmax", False, BLOCK_ANY),
     ("softmax, rows of a block", "softmax", ["length=block", "div=16"], "softmax", True, BLOCK),
     ("layernorm, any row of a block", "layernorm", ["length=block"], "layernorm_block", False, BLOCK_ANY),
@@ -69,6 +75,9 @@ ROW_REASONS = {
     ("rmsnorm", "BAR"): IN_PLACE,
     ("add, any n", "BAR"): IN_PLACE + "; in the last block only",
     ("gelu, any n", "BAR"): IN_PLACE + "; in the last block only",
+    ("silu_mul, any n", "BAR"): IN_PLACE + "; in the last block only",
+    ("reduce, any row", "instructions"): "whole blocks run in a loop without masks, the rest of a row in one of its own",
+    ("reduce", "in loops"): UNROLLED,
 }
 # The same for products: (column, tile_n, stages or None) -> why.
 REASONS = {
@@ -247,7 +256,7 @@ def rows(ptxgen, tools, folder, peers):
     print(f"\n{'f16, sm_80, 4 warps':32}{'':>8}" + "".join(f"{c:>14}" for c, _ in ROW_COLUMNS))
     bad, notes = [], []
     for title, kernel, sets, theirs, divides, sizes in ROWS:
-        arrays = {"add": 3, "gelu": 2, "softmax": 2, "layernorm": 4, "rmsnorm": 3}[kernel]
+        arrays = {"add": 3, "gelu": 2, "silu_mul": 3, "reduce": 2, "softmax": 2, "layernorm": 4, "rmsnorm": 3}[kernel]
         order = [None] * arrays + list(sizes)
         ptx, smem = ours(ptxgen, kernel, sets, folder, title.replace(" ", "_").replace(",", ""))
         peer = os.path.join(folder, f"{theirs}_{divides}.ptx")

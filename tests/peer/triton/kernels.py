@@ -56,6 +56,33 @@ def add(a_ptr, b_ptr, c_ptr, n, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def silu_mul(a_ptr, b_ptr, c_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = at < n
+    a = tl.load(a_ptr + at, mask=inside).to(tl.float32)
+    b = tl.load(b_ptr + at, mask=inside).to(tl.float32)
+    tl.store(c_ptr + at, (a * tl.sigmoid(a) * b).to(c_ptr.dtype.element_ty), mask=inside)
+
+
+@triton.jit
+def row_sum(x_ptr, y_ptr, cols, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    total = tl.zeros([BLOCK], dtype=tl.float32)
+    for start in range(0, cols, BLOCK):
+        at = start + tl.arange(0, BLOCK)
+        total += tl.load(x_ptr + row * cols + at, mask=at < cols, other=0.0).to(tl.float32)
+    tl.store(y_ptr + row, tl.sum(total, axis=0).to(y_ptr.dtype.element_ty))
+
+
+@triton.jit
+def row_sum_block(x_ptr, y_ptr, cols, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    at = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + row * cols + at, mask=at < cols, other=0.0).to(tl.float32)
+    tl.store(y_ptr + row, tl.sum(x, axis=0).to(y_ptr.dtype.element_ty))
+
+
+@triton.jit
 def softmax(x_ptr, y_ptr, cols, BLOCK: tl.constexpr):
     at = tl.arange(0, BLOCK)
     row = tl.program_id(0)
