@@ -41,6 +41,7 @@ ONCE = (
 KNOWN = {
     f"gemm dtype=bf16 {BIG} align=16 {MUCH}": 450,
     f"gemm dtype=tf32 {BIG} align=16 sm_90": 110,
+    f"gemm dtype=f16 align=16 {MUCH} sm_100": 4,
     "softmax dtype=f16 block=16384 warps=4 div=1": 90,
     "softmax dtype=f16 block=4096 warps=1 div=1": 220,
 }
