@@ -517,6 +517,19 @@ static void name_statements(const job *j, const uint32_t *from)
     }
 }
 
+static pg_status make_room(const pg_live *l, job *j)
+{
+    j->best = PG_NEWS(l->arena, peak, l->blocks.n + 1);
+    j->usual = PG_NEWS(l->arena, uint32_t, l->blocks.n + 1);
+    j->seen = PG_NEWS(l->arena, pg_live_figures, l->blocks.n + 1);
+    j->worst = PG_NEWS(l->arena, peak, j->n_spans + 1);
+    PG_TRY(pg_arena_status(l->arena));
+    for (uint32_t b = 0; b < l->blocks.n; b++) {
+        j->best[b].at = j->usual[b] = UINT32_MAX;
+    }
+    return PG_OK;
+}
+
 static pg_status run(pg_live *l, job *j)
 {
     PG_TRY(read_body(l, j));
@@ -540,14 +553,7 @@ static pg_status run(pg_live *l, job *j)
     PG_TRY(pg_live_sink(l, j->spans, j->n_spans, &sunk, from));
     *l = (pg_live){.f = &sunk, .arena = l->arena, .is_uniform = l->is_uniform};
     PG_TRY(read_body(l, j));
-    j->best = PG_NEWS(l->arena, peak, l->blocks.n + 1);
-    j->usual = PG_NEWS(l->arena, uint32_t, l->blocks.n + 1);
-    j->seen = PG_NEWS(l->arena, pg_live_figures, l->blocks.n + 1);
-    j->worst = PG_NEWS(l->arena, peak, j->n_spans + 1);
-    PG_TRY(pg_arena_status(l->arena));
-    for (uint32_t b = 0; b < l->blocks.n; b++) {
-        j->best[b].at = j->usual[b] = UINT32_MAX;
-    }
+    PG_TRY(make_room(l, j));
     look_at_blocks(l, j->seen);
     PG_TRY(run_modes(l, j, run_mode));
     find_worst(l, j);
