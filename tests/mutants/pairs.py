@@ -171,17 +171,28 @@ class Pairs:
         return self.issued[wait.number]
 
     def published_to(self, mbarrier):
-        """What arrivals at an mbarrier tell to have happened."""
-        key = mbarrier.label, mbarrier.at
-        if key not in self.published:
-            self.published[key] = []  # waits for itself tell nothing new
-            out = []
-            for s in self.flow.at:
-                if re.match(r"(mbarrier|cp\.async\.mbarrier)\.arrive", s.op) and self.is_same(self.object_of(s), mbarrier):
-                    for x in self.flow.walk(self.is_whole, is_back=True, begin=s.number):
-                        out += self.happens(x)
-            self.published[key] = out
-        return self.published[key]
+        """What arrivals at an mbarrier tell to have happened: also what those who arrive were told at others."""
+        out, todo, seen = [], [mbarrier], set()
+        while todo:
+            m = todo.pop()
+            key = m.label, m.at
+            if key in seen:
+                continue
+            seen.add(key)
+            if key not in self.published:
+                self.published[key] = self.told_at(m)
+            out += self.published[key][0]
+            todo += self.published[key][1]
+        return out
+
+    def told_at(self, mbarrier):
+        """(accesses, other mbarriers that were waited for) before the arrivals at it."""
+        before = {x.number: x for s in self.flow.at if re.match(r"(mbarrier|cp\.async\.mbarrier)\.arrive", s.op)
+                  and self.is_same(self.object_of(s), mbarrier)
+                  for x in self.flow.walk(self.is_whole, is_back=True, begin=s.number)}.values()
+        waits = [self.object_of(x) for x in before if re.match(r"mbarrier\.(try_wait|test_wait)", x.op)]
+        done = [p for x in before if not re.match(r"mbarrier\.(try_wait|test_wait)", x.op) for p in self.happens(x)]
+        return done + [p for m in waits for p in self.copies_to(m)], waits
 
     # ---- barriers ----
 
@@ -287,7 +298,7 @@ class Pairs:
                        s.number in self.barriers and ".arrive" not in s.op)))]
             self.ways[p.by] = way
         all_of, barless = self.ways[p.by]
-        return z.number in all_of and z.number not in barless and p.by != z.number
+        return z.number in all_of and z.number not in barless
 
     def needed(self):
         """What the barrier here is needed for, in words; None if there is nothing."""

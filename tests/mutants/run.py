@@ -23,11 +23,13 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
 
 import rules
 import subjects
 
 SEEDS = (("practice", 2), ("isa", 2))
+ASKING = threading.Lock()
 
 
 class Results:
@@ -83,8 +85,9 @@ def judge(m, n, folder, modes, results, has_rules):
             results.put(key, attempt(m.subject, m.text, folder, n, [*modes, ("practice", m.subject.more_seeds)]))
         m.caught = results.known[key]
         if m.caught is None and has_rules:
-            look = rules.Look(m, lambda text, how=modes[:1]: attempt(m.subject, text, folder, f"{n}_probe", how), modes)
-            m.rule = next((r.name for r in rules.RULES if r.holds(look)), None)
+            with ASKING:  # what was found out about a kernel is kept for the next question
+                look = rules.Look(m, lambda text, how=modes[:1]: attempt(m.subject, text, folder, f"{n}_probe", how), modes)
+                m.rule = next((r.name for r in rules.RULES if r.holds(look)), None)
     except subjects.Refused as e:
         m.error = f"refused: {e}"
     except subprocess.TimeoutExpired:

@@ -118,7 +118,7 @@ def is_empty_group(look):
 def is_never_read_again(look):
     if not (look.what == "waits for the reads only" and look.flow.is_known):
         return False
-    reads = [s for s in look.behind() if any(p.space != "shared" and p.is_read for p in look.pairs.places(s))]
+    reads = [s for s in look.behind() if any(p.space != "shared" and p.is_read and not p.is_map for p in look.pairs.places(s))]
     return not reads or probe.is_silent(look, probe.follows(look, [look.flow.at[look.flow.here]], reads))
 
 
