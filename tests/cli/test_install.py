@@ -64,7 +64,7 @@ def embed(c, name):
 def runs(c, program):
     done = subprocess.run([program, "20"], env=TREE.env, capture_output=True, text=True, check=True)
     assert done.stderr.count("PTXGEN_OK") == 2 and done.stderr.count(" 0 left") == 2, done.stderr
-    assert "PTXGEN_E_MISUSE\nPG1501 " in done.stderr and '"entry": "scale"' in done.stderr
+    assert "PTXGEN_E_MISUSE\nPG1502 " in done.stderr and '"entry": "scale"' in done.stderr
     parts = [p for p in re.split(r"(?m)^(?=\.version)", done.stdout) if p.strip()]
     assert len(parts) == 2 and ".target sm_90a" in parts[1], done.stdout[:500]
     for part in parts:
