@@ -37,7 +37,9 @@ typedef struct pg_part {    /* what a register of 64 bits was made of, and what 
     uint32_t of[2];         /* of[0] + of[1], ids + 1; */
     uint32_t shift;         /* or of[0] << shift; all 0: something else */
     uint32_t vn;            /* its number, where it was made so */
-    uint32_t base, by, sum; /* base + (it << by) is sum - 1, if sum is not 0 */
+    uint32_t serial;        /* of its making: an id that is used again has another */
+    uint32_t base, by, sum; /* base + (it << by) is sum - 1, if sum is not 0, */
+    uint32_t sum_serial;    /* as long as that is still the sum that it was */
 } pg_part;
 
 /* What lies in shared memory: a buffer, a ring's or an array's barriers. */
@@ -152,6 +154,7 @@ typedef struct pg_lw {
     uint32_t n_facts;
     pg_part *parts; /* by register, of sums of 64 bits (lower_sum.c) */
     uint32_t n_parts;
+    uint32_t n_sums_made; /* the last pg_part.serial */
     PG_VEC(pg_vn) vn;
     uint32_t *vn_head; /* by hash: the youngest + 1; n_vn_heads is 0 or a power of two */
     uint32_t n_vn_heads;

@@ -5,7 +5,9 @@
  * as it says, and of the others by adding s and t to that: a row costs one addition in all, and
  * only the last chain needs registers, not each tile of offsets on the way.
  *
- * I1  A register is taken from here only while its number holds (lower_int.h, I4): pg_part.vn. */
+ * I1  A register is taken from here only while its number holds (lower_int.h, I4): pg_part.vn.
+ * I2  And only if it is what it was: a loop that is emitted again uses ids again, and what was
+ *     noted of a register outside of it would name another sum (pg_part.serial). */
 #include "emit/lower_int.h"
 
 static pg_part *part_of(pg_lw *c, uint32_t r)
@@ -22,11 +24,11 @@ static pg_part *part_of(pg_lw *c, uint32_t r)
     return &c->parts[r];
 }
 
-/* I1 */
-static bool is_there(const pg_lw *c, uint32_t r)
+/* I1, I2 */
+static bool is_there(const pg_lw *c, uint32_t r, uint32_t serial)
 {
-    const uint32_t at = c->parts[r].vn;
-    return at < c->vn.n && c->vn.at[at].reg == r;
+    const pg_part *p = &c->parts[r];
+    return serial != 0 && p->serial == serial && p->vn < c->vn.n && c->vn.at[p->vn].reg == r;
 }
 
 /* A numbered instruction of two operands, and where its number stands. */
@@ -37,7 +39,7 @@ static uint32_t made(pg_lw *c, const char *opcode, pg_ptx_opnd a, pg_ptx_opnd b,
     pg_part *x = part_of(c, r);
     *is_new = x != NULL && c->vn.n > n;
     if (*is_new) {
-        *x = (pg_part){.vn = n};
+        *x = (pg_part){.vn = n, .serial = ++c->n_sums_made};
     }
     return r;
 }
@@ -77,7 +79,8 @@ static uint32_t scaled(pg_lw *c, uint32_t x, uint32_t by)
 static uint32_t last_use(const pg_lw *c, uint32_t base, uint32_t x, uint32_t by)
 {
     const pg_part *p = x < c->n_parts ? &c->parts[x] : NULL;
-    return p != NULL && p->sum != 0 && p->base == base && p->by == by && is_there(c, p->sum - 1)
+    return p != NULL && p->sum != 0 && p->base == base && p->by == by &&
+                   is_there(c, p->sum - 1, p->sum_serial)
                ? p->sum
                : 0;
 }
@@ -89,6 +92,7 @@ static void set_last_use(pg_lw *c, uint32_t base, uint32_t x, uint32_t by, uint3
         p->base = base;
         p->by = by;
         p->sum = sum + 1;
+        p->sum_serial = sum < c->n_parts ? c->parts[sum].serial : 0;
     }
 }
 

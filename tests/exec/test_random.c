@@ -2,7 +2,7 @@
  * executor, bit for bit: after all passes; again with ties broken and warps interleaved by chance;
  * and with only the passes that emission needs.
  *
- *   test_random [FIRST_SEED N_SEEDS]       200 programs, 2000 with PTXGEN_TEST_LONG=1
+ *   test_random [FIRST_SEED N_SEEDS]       250 programs, 2000 with PTXGEN_TEST_LONG=1
  *
  * Prints "N passed, N failed, N skipped" for each of the three, and for all. */
 #include <stdio.h>
@@ -62,7 +62,7 @@ int main(int argc, char **argv)
     uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
     uint64_t n_seeds = argc > 2                                       ? strtoull(argv[2], NULL, 10)
                        : is_long != NULL && strcmp(is_long, "1") == 0 ? 2000
-                                                                      : 200;
+                                                                      : 250;
     uint32_t all[3] = {0};
     pg_data data = {0};
     for (uint32_t v = 0; v < PG_COUNT_OF(variants); v++) {

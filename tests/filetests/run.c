@@ -2,10 +2,10 @@
  *
  *   filetests [--bless] FILE|FOLDER...      prints "N passed, N failed[, N skipped]"
  *
- * A file begins with `// test: parse|print|verify|passes=a,b|emit`. Errors are pinned on their line
- * (case.h); output stands behind `// ---- expect`, PTX beside the file as NAME.TARGET.ptx. Whatever
- * a file tests: what parses without errors must print to a fixed point, and its clone must print
- * the same. --bless writes expectations anew. */
+ * A file begins with `// test: parse|print|verify|passes=a,b|emit|emit=a,b` (with these passes
+ * alone). Errors are pinned on their line (case.h); output stands behind `// ---- expect`, PTX
+ * beside the file as NAME.TARGET.ptx. Whatever a file tests: what parses without errors must print
+ * to a fixed point, and its clone must print the same. --bless writes expectations anew. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -231,13 +231,13 @@ static verdict compare_ptx(session *s, subject *x, pg_str have)
 }
 #endif
 
-static verdict test_emit(session *s, subject *x)
+/* Without names of passes: all. */
+static verdict test_emit(session *s, subject *x, pg_str passes)
 {
 #if HAVE_EMIT
     pg_lower_options options = {.annotate = false};
     pg_ptx_module *ptx = NULL;
-    if (!run_passes(x, PG_STR("")) ||
-        pg_lower(x->m, &options, &x->arena, &x->diags, &ptx) != PG_OK) {
+    if (!run_passes(x, passes) || pg_lower(x->m, &options, &x->arena, &x->diags, &ptx) != PG_OK) {
         return compare_errors(s, x);
     }
     pg_strbuf_clear(&x->out);
@@ -247,6 +247,7 @@ static verdict test_emit(session *s, subject *x)
 #else
     (void)s;
     (void)x;
+    (void)passes;
     return SKIPPED;
 #endif
 }
@@ -279,8 +280,9 @@ static verdict test_subject(session *s, subject *x)
     if (is_passes) {
         return test_passes(s, x, pg_str_sub(mode, strlen("passes="), mode.len));
     }
-    if (pg_str_is(mode, "emit")) {
-        return test_emit(s, x);
+    if (pg_str_is(mode, "emit") || pg_str_starts(mode, PG_STR("emit="))) {
+        const size_t at = mode.len > strlen("emit=") ? strlen("emit=") : mode.len;
+        return test_emit(s, x, pg_str_sub(mode, at, mode.len));
     }
     if (pg_str_is(mode, "print")) {
         return compare_expected(s, x, pg_strbuf_str(&x->out));
