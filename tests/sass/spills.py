@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 """No kernel of the library spills: all kernels x types x a grid of settings, through ptxas for six targets.
 
-usage: spills.py PTXGEN [--all] [--list] [--only=WORDS] [--arch=NAME]
+usage: spills.py PTXGEN [--all] [--list] [--bless] [--only=WORDS] [--arch=NAME]
 
-Each row is one kernel with settings for one target. A row fails where ptxas spills although ptxgen did not say
-that it would (PG3031), and KNOWN has no word of it; rows that ptxgen refuses (too many registers, too much shared memory) are counted apart.
-Without --all, a part of the rows: the default settings of each kernel and type, and what once spilled, each for
-one of the targets in turn. PTXGEN_TEST_LONG=1 is the same as --all. --list prints each row, --only= takes those
-whose text has these words. Exit status 77 with a reason where ptxas is missing."""
+Each row is one kernel with settings for one target. A row fails where ptxas spills although ptxgen did not say that it
+would (PG3031), and more than spills.txt has for it; rows that ptxgen refuses (too many registers, too much shared memory)
+are counted apart. Without --all, a part of the rows: the default settings of each kernel and type, and what once spilled,
+each for one of the targets in turn. With --all the whole grid for LONG_ARCHS, and the default settings for all targets;
+PTXGEN_TEST_LONG=1 is the same. --list prints each row, --only= takes those whose text has these words, --bless writes
+what was found into spills.txt. Exit status 77 with a reason where ptxas is missing."""
 import collections
 import concurrent.futures
 import os
+import pathlib
 import re
 import subprocess
 import sys
@@ -19,6 +21,7 @@ import tempfile
 from sass import Report, find
 
 ARCHS = ("sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
+LONG_ARCHS = ("sm_80", "sm_90")
 FLOATS = ("f16", "bf16", "f32")
 GEMM_TYPES = ("f16", "bf16", "tf32", "f32", "s8", "u8")
 
@@ -37,14 +40,20 @@ ONCE = (
     f"gemm dtype=f16 {BIG} align=16 {MUCH}", f"gemm dtype=bf16 {BIG} align=16 {MUCH}", f"gemm dtype=tf32 {BIG} align=16",
     "softmax dtype=f16 block=16384 warps=4 div=1", "softmax dtype=f16 block=4096 warps=1 div=1",
 )
-# Rows that still spill, on any target or on one: bytes at most.
-KNOWN = {
-    f"gemm dtype=bf16 {BIG} align=16 {MUCH}": 450,
-    f"gemm dtype=tf32 {BIG} align=16 sm_90": 110,
-    f"gemm dtype=f16 align=16 {MUCH} sm_100": 4,
-    "softmax dtype=f16 block=16384 warps=4 div=1": 90,
-    "softmax dtype=f16 block=4096 warps=1 div=1": 220,
-}
+# Rows that still spill: bytes, target, kernel and settings.
+KNOWN = pathlib.Path(__file__).with_name("spills.txt")
+
+
+def read_known():
+    """{(kernel and settings, target): bytes}"""
+    lines = KNOWN.read_text(encoding="ascii").splitlines() if KNOWN.exists() else []
+    return {(text, arch): int(n) for n, arch, text in (line.split(maxsplit=2) for line in lines)}
+
+
+def write_known(known):
+    part = KNOWN.with_suffix(".part")
+    part.write_text("".join(f"{n} {arch} {text}\n" for (text, arch), n in sorted(known.items())), encoding="ascii")
+    part.replace(KNOWN)
 
 
 def gemm_rows():
@@ -92,16 +101,17 @@ def default_rows():
 def rows(is_all, only, arch):
     """[(kernel and settings, target)], each once."""
     if is_all:
-        texts = [*default_rows(), *ONCE, *gemm_rows(), *other_rows()]
-        found = [(" ".join(t.split()), a) for t in texts for a in ARCHS]
+        found = [(t, a) for t in (*default_rows(), *ONCE) for a in ARCHS]
+        found += [(" ".join(t.split()), a) for t in (*gemm_rows(), *other_rows()) for a in LONG_ARCHS]
     else:
         found = [(t, ARCHS[i % len(ARCHS)]) for i, t in enumerate(default_rows())]
         found += [(t, a) for t in ONCE for a in ARCHS[::5]]
     return [r for r in dict.fromkeys(found) if only in f"{r[0]} {r[1]}" and r[1].startswith(arch)]
 
 
-def measure(ptxgen, ptxas, folder, number, text, arch):
+def measure(tools, folder, number, text, arch, known):
     """(what became of it, registers, bytes spilled, what was said)"""
+    ptxgen, ptxas = tools
     ptx = os.path.join(folder, f"k{number}.ptx")
     name, *sets = text.split()
     done = subprocess.run([ptxgen, "kernel", name, f"--arch={arch}", *(f"--set={s}" for s in sets), "-o", ptx],
@@ -115,8 +125,7 @@ def measure(ptxgen, ptxas, folder, number, text, arch):
         return ("failed", 0, 0, asm.stderr.strip()[:300])
     registers = max(map(int, re.findall(r"Used (\d+) registers", asm.stderr)))
     spill = sum(map(int, re.findall(r"(\d+) bytes spill stores", asm.stderr)))
-    is_known = spill <= KNOWN.get(f"{text} {arch}", KNOWN.get(text, 0))
-    what = "fits" if spill == 0 else "warned" if "PG3031" in done.stderr else "known" if is_known else "spills"
+    what = "fits" if spill == 0 else "warned" if "PG3031" in done.stderr else "known" if spill <= known else "spills"
     return (what, registers, spill, "")
 
 
@@ -132,17 +141,22 @@ def main():
         sys.exit(77)
     is_all = "--all" in flags or os.environ.get("PTXGEN_TEST_LONG") == "1"
     wanted = rows(is_all, value.get("--only", ""), value.get("--arch", ""))
-    r, count = Report(), collections.Counter()
+    r, count, known = Report(), collections.Counter(), read_known()
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
-        jobs = [pool.submit(measure, args[0], ptxas, folder, k, *row) for k, row in enumerate(wanted)]
+        jobs = [pool.submit(measure, (args[0], ptxas), folder, k, *row, known.get(row, 0)) for k, row in enumerate(wanted)]
         for (text, arch), job in zip(wanted, jobs):
             what, registers, spill, said = job.result()
             count[what] += 1
+            known.pop((text, arch), None)
+            if what in ("known", "spills"):
+                known[text, arch] = spill
             if "--list" in flags or what in ("warned", "known", "spills", "failed"):
                 print(f"{what:8} {arch:7} {registers:4} {spill:6}  {text}  {said}", flush=True)
             if what in ("fits", "spills", "failed"):
                 r.n_pass += what == "fits"
                 r.n_fail += what != "fits"
+    if "--bless" in flags:
+        write_known(known)
     print(", ".join(f"{n} {what}" for what, n in sorted(count.items())))
     r.end()
 
