@@ -120,7 +120,7 @@ static ptxexec_report *run_with(const ptxexec_allocator *alloc, const pair *p, c
                                 .params = &params,
                                 .params_size = sizeof params,
                                 .seed = seed,
-                                .max_steps = 300000,
+                                .max_steps = 1000000,
                                 .races = races};
     (void)!ptxexec_launch(d, g->m, &o, &r);
     ptxexec_device_destroy(d);

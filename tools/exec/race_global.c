@@ -40,7 +40,8 @@ typedef struct gpage {
     gcell *cells;
 } gpage;
 
-typedef struct gedge { /* releases at an address: the last CTA's, and the last of another CTA */
+typedef struct gedge { /* releases at an address: the latest time, whose, and the latest of others.
+                        * A fence's time: not the order in which they came. */
     uint32_t cta, time, other_time;
 } gedge;
 
@@ -354,12 +355,13 @@ void pe_gshadow_release(pe_warp *w, uint64_t address, uint32_t time)
         return;
     }
     gedge *e = &g->edges.at[*known];
-    if (e->cta != cta) {
-        e->other_time = e->time > e->other_time ? e->time : e->other_time;
-        e->cta = cta;
-        e->time = 0;
+    if (e->cta == cta) {
+        e->time = time > e->time ? time : e->time;
+    } else if (time > e->time) {
+        *e = (gedge){.cta = cta, .time = time, .other_time = e->time};
+    } else {
+        e->other_time = time > e->other_time ? time : e->other_time;
     }
-    e->time = time > e->time ? time : e->time;
 }
 
 uint32_t pe_gshadow_acquire(pe_warp *w, uint64_t address)
