@@ -4,16 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-uint64_t exec_random(uint64_t *state)
-{
-    uint64_t x = *state;
-    x ^= x << 13;
-    x ^= x >> 7;
-    x ^= x << 17;
-    *state = x;
-    return x;
-}
-
 static ptxexec_module *load(const char *text)
 {
     ptxexec_module *m = NULL;

@@ -39,9 +39,6 @@ void exec_job_run(exec_job *job);
 void exec_job_end(exec_job *job);
 ptxexec_fault exec_job_fault(const exec_job *job); /* the first; fails the test if there is none */
 
-/* xorshift */
-uint64_t exec_random(uint64_t *state);
-
 #define EXEC_HEAD(target) ".version 8.0\n.target " target "\n.address_size 64\n"
 /* A body for exec_job: %rd1 is `out`; %r1 the thread's number in the CTA. */
 #define EXEC_KERNEL(body)                                                                    \

@@ -7,6 +7,7 @@
 
 #include "base/num.h"
 #include "ir/elem.h"
+#include "tests/draw.h"
 
 #include "both.h"
 
@@ -26,19 +27,6 @@ typedef struct copy_case {
 
 static uint32_t n_pass, n_fail, n_skip;
 static uint32_t n_form[4]; /* programs whose PTX shows: memory, shuffles, matrices, movmatrix */
-
-static uint64_t next_random(uint64_t *s)
-{
-    *s ^= *s << 13;
-    *s ^= *s >> 7;
-    *s ^= *s << 17;
-    return *s >> 11;
-}
-
-static uint32_t below(uint64_t *s, uint32_t n)
-{
-    return (uint32_t)(next_random(s) % n);
-}
 
 static uint32_t log2_of(uint32_t x)
 {
@@ -90,17 +78,17 @@ static void put_linear(pg_strbuf *t, const copy_case *c, uint64_t *seed)
 {
     uint32_t v[32] = {0};
     uint32_t n = units_of(c, v), n_warp = log2_of(c->warps);
-    const uint32_t n_mix = below(seed, 3) == 0 ? 0 : below(seed, 2 * n + 1);
+    const uint32_t n_mix = draw_below(seed, 3) == 0 ? 0 : draw_below(seed, 2 * n + 1);
     for (uint32_t i = 0; i < n_mix; i++) { /* sums keep it a basis */
-        const uint32_t a = below(seed, n), b = below(seed, n);
+        const uint32_t a = draw_below(seed, n), b = draw_below(seed, n);
         v[a] ^= a == b ? 0 : v[b];
     }
-    uint32_t total = n + below(seed, 3);
+    uint32_t total = n + draw_below(seed, 3);
     while (total < 5 + n_warp) {
         total++;
     }
     for (uint32_t i = total; i-- > 1;) { /* shuffled, but often in order */
-        const uint32_t k = below(seed, 2) == 0 ? i : below(seed, i + 1), x = v[i];
+        const uint32_t k = draw_below(seed, 2) == 0 ? i : draw_below(seed, i + 1), x = v[i];
         v[i] = v[k];
         v[k] = x;
     }
@@ -116,12 +104,12 @@ static void put_linear(pg_strbuf *t, const copy_case *c, uint64_t *seed)
 
 static void put_blocked(pg_strbuf *t, const copy_case *c, uint64_t *seed)
 {
-    uint32_t part[3][3], left[3] = {2u << below(seed, 3), 32, c->warps};
-    const uint32_t turn = below(seed, c->rank);
+    uint32_t part[3][3], left[3] = {2u << draw_below(seed, 3), 32, c->warps};
+    const uint32_t turn = draw_below(seed, c->rank);
     for (uint32_t k = 0; k < 3; k++) {
         for (uint32_t d = 0; d < c->rank; d++) {
             const bool is_last = d + 1 == c->rank;
-            part[k][d] = is_last ? left[k] : 1u << below(seed, log2_of(left[k]) + 1);
+            part[k][d] = is_last ? left[k] : 1u << draw_below(seed, log2_of(left[k]) + 1);
             left[k] /= part[k][d];
         }
     }
@@ -141,8 +129,8 @@ static void put_blocked(pg_strbuf *t, const copy_case *c, uint64_t *seed)
 
 static void put_encoding(pg_strbuf *t, const copy_case *c, uint64_t *seed)
 {
-    const uint32_t kind = below(seed, 4);
-    const uint32_t m = 1u << below(seed, log2_of(c->warps) + 1);
+    const uint32_t kind = draw_below(seed, 4);
+    const uint32_t m = 1u << draw_below(seed, log2_of(c->warps) + 1);
     if (c->rank == 2 && kind == 0 && c->dims[0] >= 16 * m && c->dims[1] >= 8 * c->warps / m) {
         pg_putf(t, "mma [shape=(16, 8, 16), warps=(%u, %u)]", m, c->warps / m);
     } else if (kind == 1) {
@@ -274,8 +262,8 @@ static void run_case(const copy_case *c)
     for (uint32_t k = 0; k < 2; k++) {
         for (uint32_t i = 0; i < n; i++) {
             const uint64_t x = pg_elem_infos[e].cls == 'F'
-                                   ? pg_elem_of_f64(e, (double)(int64_t)(next_random(&seed) % 251))
-                                   : pg_elem_wrap(e, next_random(&seed) * 0x10001ull);
+                                   ? pg_elem_of_f64(e, (double)(int64_t)(draw(&seed) % 251))
+                                   : pg_elem_wrap(e, draw(&seed) * 0x10001ull);
             memcpy((char *)a[k] + (size_t)i * both_size(e), &x, both_size(e));
         }
     }
@@ -319,26 +307,26 @@ static copy_case random_case(uint64_t seed)
                                     PG_F32, PG_I32, PG_F64, PG_I64};
     static const uint32_t targets[] = {80, 90};
     uint64_t s = seed * 0x9e3779b97f4a7c15ull + 1;
-    copy_case c = {.rank = 1 + below(&s, 3)};
-    uint32_t left = 5 + below(&s, MAX_BITS - 4);
+    copy_case c = {.rank = 1 + draw_below(&s, 3)};
+    uint32_t left = 5 + draw_below(&s, MAX_BITS - 4);
     const uint32_t n = 1u << left;
     for (uint32_t d = 0; d < c.rank; d++) {
-        const uint32_t bits = d + 1 == c.rank ? left : below(&s, left + 1);
+        const uint32_t bits = d + 1 == c.rank ? left : draw_below(&s, left + 1);
         c.dims[d] = 1u << bits;
         left -= bits;
     }
-    c.at = (place)below(&s, N_PLACES);
+    c.at = (place)draw_below(&s, N_PLACES);
     if (c.at == IN_PARTITION_LOOP && n > 2048) {
         c.at = IN_LOOP; /* six buffers in each partition */
     }
-    c.warps = 1u << below(&s, 4);
-    c.sm = targets[below(&s, 2)];
-    c.elem = elems[below(&s, sizeof elems / sizeof elems[0])];
-    if (c.elem == PG_I1 || below(&s, 12) == 0) {
+    c.warps = 1u << draw_below(&s, 4);
+    c.sm = targets[draw_below(&s, 2)];
+    c.elem = elems[draw_below(&s, sizeof elems / sizeof elems[0])];
+    if (c.elem == PG_I1 || draw_below(&s, 12) == 0) {
         c.is_ptr = c.elem != PG_I1;
         c.at = c.at == IN_LOOP ? ALONE : c.at == IN_PARTITION_LOOP ? IN_PARTITION : c.at;
     }
-    c.seed = next_random(&s) | 1;
+    c.seed = draw(&s) | 1;
     return c;
 }
 

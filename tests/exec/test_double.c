@@ -13,6 +13,7 @@
 #include "emit/lower.h"
 #include "ir/ir.h"
 #include "sched/pass.h"
+#include "tests/draw.h"
 #include "tools/exec/ptxexec.h"
 
 enum { N = 4096 };
@@ -184,18 +185,10 @@ static double error_of(double got, long double want)
     return (double)fabsl(ldexpl((long double)got - want, -e));
 }
 
-static uint64_t next_random(uint64_t *s)
-{
-    *s ^= *s << 13;
-    *s ^= *s >> 7;
-    *s ^= *s << 17;
-    return *s;
-}
-
 static void fill(const function *f, double *x, uint64_t *seed, bool is_first)
 {
     for (uint32_t i = 0; i < N; i++) {
-        uint64_t r = next_random(seed);
+        uint64_t r = draw(seed);
         if (i % 8 == 0) { /* any pattern */
             memcpy(&x[i], &r, 8);
         } else if (i % 8 == 1) { /* any size up to 2 */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "tests/draw.h"
 #include "tests/exec/harness.h"
 
 #define CHECK(rows) exec_check_rows(rows, sizeof(rows) / sizeof(rows)[0])
@@ -73,13 +74,13 @@ static double to_f64(quad q, mode m)
 /* Exponents within +-20 of 1, so that 113 bits hold every sum. */
 static uint64_t random_f32(uint64_t *s)
 {
-    uint64_t x = exec_random(s);
+    uint64_t x = draw(s);
     return (x & 0x807FFFFFu) | (uint64_t)(107 + (x >> 33) % 40) << 23;
 }
 static uint64_t random_f64(uint64_t *s)
 {
-    uint64_t x = exec_random(s);
-    return (x & 0x800FFFFFFFFFFFFFu) | (1008 + exec_random(s) % 30) << 52;
+    uint64_t x = draw(s);
+    return (x & 0x800FFFFFFFFFFFFFu) | (1008 + draw(s) % 30) << 52;
 }
 
 static quad apply(char op, quad a, quad b, quad c)
@@ -294,7 +295,7 @@ static void check_narrowing(small *f, const char *type)
     const uint64_t *abc[3] = {a, NULL, NULL};
     uint64_t s = 77;
     for (uint32_t k = 0; k < N; k++) {
-        uint64_t x = exec_random(&s);
+        uint64_t x = draw(&s);
         uint64_t e = f->e_bits == 5 ? 127 - 28 + (x >> 40) % 48 : (x >> 40) % 254;
         a[k] = (x & 0x807FFFFFu) | e << 23;
         a[k] = k % 5 == 0 ? a[k] & ~0xFFFull : a[k];
@@ -325,7 +326,7 @@ static void check_small_arith(small *f, const char *type)
     const uint64_t *abc[3] = {a, b, c};
     uint64_t s = 31;
     for (uint32_t k = 0; k < N; k++) {
-        uint64_t x = exec_random(&s);
+        uint64_t x = draw(&s);
         uint32_t middle = ((1u << (f->e_bits - 1)) - 1u) << f->m_bits;
         uint32_t span = 16u << f->m_bits;
         a[k] = (middle - span / 2 + (x & 0xFFFF) % span) | (x >> 60 & 1) << 15;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ir/elem.h"
+#include "tests/draw.h"
 
 #include "ptx_run.h"
 
@@ -49,14 +50,6 @@ static const shape shapes[] = {
     {"m16n8k256", "s32", "b1", "b1", 16, 256, 1, 4, 2, false, ".xor.popc"},
     {"m16n8k256", "s32", "b1", "b1", 16, 256, 1, 4, 2, false, ".and.popc"},
 };
-
-static uint64_t next_random(uint64_t *s)
-{
-    *s ^= *s << 13;
-    *s ^= *s >> 7;
-    *s ^= *s << 17;
-    return *s;
-}
 
 /* Where element i of lane l lives, by the tables of the ISA. */
 static void place_a(const shape *s, uint32_t l, uint32_t i, uint32_t *row, uint32_t *k)
@@ -136,7 +129,7 @@ static double value(const char *type, uint64_t bits)
 
 static uint64_t random_bits(const char *type, uint64_t *seed)
 {
-    uint64_t x = next_random(seed) >> 7;
+    uint64_t x = draw(seed) >> 7;
     double v = (double)(int32_t)(uint32_t)x / 2147483648.0 * ((x >> 40 & 7) == 0 ? 30.0 : 1.0);
     if (strcmp(type, "s32") == 0) { /* near the ends: wrap and saturation show */
         return (x >> 33 & 3) == 0   ? (uint32_t)INT32_MAX - (x & 0xFFF)
@@ -557,8 +550,8 @@ static bool try_stain(const shape *s, uint64_t seed)
     bool is_half = strcmp(s->d, "f16") == 0;
     t.n_acc = s->m * 8 / 32 / (is_half ? 2 : 1);
     uint32_t n_in = s->n_a + s->n_b + t.n_acc;
-    uint32_t reg = (uint32_t)(next_random(&random) >> 7) % n_in;
-    uint32_t lane = (uint32_t)(next_random(&random) >> 7) % 32;
+    uint32_t reg = (uint32_t)(draw(&random) >> 7) % n_in;
+    uint32_t lane = (uint32_t)(draw(&random) >> 7) % 32;
     uint32_t per = s->bits >= 32 ? 1 : 32 / s->bits;
     write_program(&t);
     /* The load of that register is for all lanes but one. */

@@ -7,6 +7,7 @@
 
 #include "ir/elem.h"
 #include "ir/op.h"
+#include "tests/draw.h"
 
 #include "both.h"
 
@@ -16,14 +17,6 @@ typedef struct case_tally {
     uint32_t n_pass, n_fail;
     const char *only; /* substring of the cases to run; NULL: all */
 } case_tally;
-
-static uint64_t next_random(uint64_t *s)
-{
-    *s ^= *s << 13;
-    *s ^= *s >> 7;
-    *s ^= *s << 17;
-    return *s;
-}
 
 /* ---- data: what is special first, then anything ---------------------------------------------- */
 
@@ -49,7 +42,7 @@ static const double special_floats[] = {
 
 static uint64_t value_of(pg_elem e, uint32_t pick, uint64_t *seed)
 {
-    uint64_t r = next_random(seed);
+    uint64_t r = draw(seed);
     if (pg_elem_infos[e].cls == 'I') {
         uint64_t x = pick < PG_COUNT_OF(special_ints) ? (uint64_t)special_ints[pick] : r;
         x = pick >= 100 ? r >> (r & 63) : x; /* of any size */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ir/elem.h"
+#include "tests/draw.h"
 
 #include "both.h"
 
@@ -21,17 +22,9 @@ typedef struct reduce_case {
 
 static uint32_t n_pass, n_fail;
 
-static uint64_t next_random(uint64_t *s)
-{
-    *s ^= *s << 13;
-    *s ^= *s >> 7;
-    *s ^= *s << 17;
-    return *s;
-}
-
 static uint64_t value_of(pg_elem e, uint32_t i, uint64_t *seed, bool is_sum)
 {
-    uint64_t r = next_random(seed);
+    uint64_t r = draw(seed);
     if (pg_elem_infos[e].cls == 'I') {
         return pg_elem_wrap(e, r);
     }

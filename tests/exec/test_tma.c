@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/draw.h"
 #include "tools/exec/ptxexec.h"
 
 enum { MAX_BYTES = 16384, ARRAY = 1 << 16, N_CASES = 150, N_THREADS = 64 };
@@ -28,13 +29,11 @@ typedef struct tma_case {
     uint64_t seed;
 } tma_case;
 
-static uint64_t state = 88172645463325252ULL;
+static uint64_t state = 1;
+
 static uint32_t below(uint32_t n)
 {
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return (uint32_t)(state >> 33) % n;
+    return draw_below(&state, n);
 }
 
 static uint8_t array[ARRAY], expected[ARRAY], got[ARRAY], box[MAX_BYTES];

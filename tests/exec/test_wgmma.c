@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "ir/elem.h"
+#include "tests/draw.h"
 
 #include "ptx_run.h"
 
@@ -68,20 +69,12 @@ static struct {
     ptx_result got;
 } z;
 
-static uint32_t next_random(uint64_t *s)
-{
-    *s ^= *s << 13;
-    *s ^= *s >> 7;
-    *s ^= *s << 17;
-    return (uint32_t)(*s >> 20);
-}
-
 /* ---- elements -----------------------------------------------------------------------------------
  */
 
 static int32_t random_value(const char *type, uint64_t *seed)
 {
-    uint32_t x = next_random(seed);
+    uint32_t x = (uint32_t)draw(seed);
     return strcmp(type, "s8") == 0   ? (int32_t)(int8_t)(uint8_t)x
            : strcmp(type, "u8") == 0 ? (int32_t)(uint8_t)x
            : strcmp(type, "b1") == 0 ? (int32_t)(x & 1)
@@ -90,7 +83,7 @@ static int32_t random_value(const char *type, uint64_t *seed)
 
 static int32_t random_sum(const char *type, uint64_t *seed)
 {
-    uint32_t x = next_random(seed);
+    uint32_t x = (uint32_t)draw(seed);
     if (strcmp(type, "s32") == 0) { /* near the ends: wrapping and saturation show */
         return (x & 3) == 0   ? INT32_MAX - (int32_t)(x >> 16)
                : (x & 3) == 1 ? INT32_MIN + (int32_t)(x >> 16)
@@ -416,7 +409,7 @@ static uint32_t try_type(const type_row *t, uint32_t *count)
             for (uint32_t b = 0; b < n_places && n_bad < 3; b++) {
                 n = n >= 256 ? 8 : n + 8;
                 n = has_n(t, n) ? n : n + 8;
-                uint32_t x = round == 0 ? 0 : next_random(&seed);
+                uint32_t x = round == 0 ? 0 : (uint32_t)draw(&seed);
                 trial c = {.t = t,
                            .n = n,
                            .k = 256 / t->bits,
@@ -429,7 +422,7 @@ static uint32_t try_type(const type_row *t, uint32_t *count)
                            .seed = *count};
                 if (round > 0) {
                     vary(&c.a, x >> 12);
-                    vary(&c.b, next_random(&seed));
+                    vary(&c.b, (uint32_t)draw(&seed));
                     c.b.gap = n > 128 ? 0 : c.b.gap;
                 }
                 n_bad += try_case(&c) ? 0 : 1;

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/draw.h"
+
 void pg_data_fill(pg_data *d, uint64_t seed)
 {
     uint64_t state = seed;
@@ -18,7 +20,7 @@ void pg_data_fill(pg_data *d, uint64_t seed)
         memset(d->data[i], 0, d->size[i]);
         memset(d->poison[i], (int)(i % 2), d->size[i]);
         for (size_t j = 0; i % 2 == 0 && j < d->size[i] / size; j++) {
-            uint64_t bits = pg_gen_random(&state);
+            uint64_t bits = draw(&state);
             const double x = (double)(int64_t)(bits % 4001) / 400.0 - 5.0;
             if (e == PG_F32 && bits >> 61) { /* mostly ordinary numbers, some of any pattern */
                 bits = pg_f32_bits((float)x);

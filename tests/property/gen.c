@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "tests/draw.h"
 #include "tests/property/gen_shapes.h"
 
 const pg_elem pg_gen_elems[PG_GEN_N_ELEMS] = {PG_I8,  PG_I16,  PG_I32, PG_I64,
@@ -34,17 +35,9 @@ typedef struct gen {
     int32_t left;
 } gen;
 
-uint64_t pg_gen_random(uint64_t *state)
-{
-    uint64_t z = (*state += 0x9e3779b97f4a7c15ull);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-    return z ^ (z >> 31);
-}
-
 static uint32_t below(gen *g, uint32_t n)
 {
-    return (uint32_t)(pg_gen_random(&g->state) % n);
+    return draw_below(&g->state, n);
 }
 
 static bool is_float(uint32_t e)

@@ -24,7 +24,5 @@ typedef struct pg_gen_options {
 
 /* Appends the text of a program. */
 void pg_gen_program(pg_strbuf *out, const pg_gen_options *options);
-/* splitmix64 */
-uint64_t pg_gen_random(uint64_t *state);
 
 #endif

@@ -1,6 +1,7 @@
 #include "layout_world.h"
 
 #include "ir/gf2.h"
+#include "tests/draw.h"
 
 void world_init(world *w)
 {
@@ -16,8 +17,7 @@ void world_fini(world *w)
 
 uint32_t world_random(world *w, uint32_t below)
 {
-    w->state = w->state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(w->state >> 33) % below;
+    return draw_below(&w->state, below);
 }
 
 pg_layout layout_of(world *w, pg_elem elem, const int32_t *dims, uint32_t n_warps, pg_enc_info e)

@@ -6,6 +6,7 @@
 
 #include "ir/elem.h"
 #include "ir/interp.h"
+#include "tests/draw.h"
 
 static const pg_attrs no_attrs;
 
@@ -128,19 +129,11 @@ Test(fold, all_pairs_of_small_integers)
     }
 }
 
-static uint64_t rng(uint64_t *s)
-{
-    *s ^= *s << 13;
-    *s ^= *s >> 7;
-    *s ^= *s << 17;
-    return *s;
-}
-
 /* A number of any number of bits. */
 static uint64_t any_length(uint64_t *s)
 {
-    uint64_t x = rng(s);
-    return x >> (rng(s) % 64);
+    uint64_t x = draw(s);
+    return x >> (draw(s) % 64);
 }
 
 Test(fold, wide_integers)
@@ -158,8 +151,8 @@ Test(fold, wide_integers)
                                 UINT64_C(1) << 32};
     pg_attrs promised = nw();
     for (uint32_t k = 0; k < 100000; k++) {
-        uint64_t a = k % 4 == 0 ? corners[rng(&seed) % 10] : any_length(&seed);
-        uint64_t b = k % 3 == 0 ? corners[rng(&seed) % 10] : any_length(&seed);
+        uint64_t a = k % 4 == 0 ? corners[draw(&seed) % 10] : any_length(&seed);
+        uint64_t b = k % 3 == 0 ? corners[draw(&seed) % 10] : any_length(&seed);
         __extension__ typedef __int128 wide;
         wide sa = (int64_t)a, sb = (int64_t)b;
         wide exact[3] = {sa + sb, sa - sb, sa * sb};
@@ -295,7 +288,7 @@ Test(fold, small_float_pairs)
     const pg_elem elems[2] = {PG_F16, PG_BF16};
     for (uint32_t k = 0; k < 200000; k++) {
         pg_elem e = elems[k % 2];
-        uint64_t a = rng(&seed) & 0xFFFF, b = rng(&seed) & 0xFFFF;
+        uint64_t a = draw(&seed) & 0xFFFF, b = draw(&seed) & 0xFFFF;
         if (k % 8 < 4) {
             b = (a & 0xFF80) ^ (b & 0x83FF); /* exponents near each other */
         }
@@ -314,7 +307,7 @@ Test(fold, f32_and_f64)
 {
     uint64_t seed = 999;
     for (uint32_t k = 0; k < 200000; k++) {
-        float a = pg_f32_of_bits((uint32_t)rng(&seed)), b = pg_f32_of_bits((uint32_t)rng(&seed));
+        float a = pg_f32_of_bits((uint32_t)draw(&seed)), b = pg_f32_of_bits((uint32_t)draw(&seed));
         if (k % 2 == 0) {
             b = pg_f32_of_bits((pg_f32_bits(a) & 0x7F800000) ^ (pg_f32_bits(b) & 0x807FFFFF));
         }
@@ -330,7 +323,7 @@ Test(fold, f32_and_f64)
         float root = (float)sqrt((double)a);
         cr_assert_eq(fold1(PG_OP_SQRT, PG_F32, PG_F32, x),
                      isnan(root) ? 0x7FFFFFFF : pg_f32_bits(root));
-        double da = pg_f64_of_bits(rng(&seed)), db = pg_f64_of_bits(rng(&seed));
+        double da = pg_f64_of_bits(draw(&seed)), db = pg_f64_of_bits(draw(&seed));
         double sum = da + db;
         cr_assert_eq(fold2(PG_OP_FADD, PG_F64, pg_f64_bits(da), pg_f64_bits(db)),
                      isnan(sum) ? UINT64_C(0x7FF8000000000000) : pg_f64_bits(sum));
@@ -347,10 +340,10 @@ Test(fold, fma_rounds_once)
 {
     uint64_t seed = 4242;
     for (uint32_t k = 0; k < 100000; k++) {
-        float a = 1 + (float)(rng(&seed) % 8388608) / 8388608.0f,
-              b = 1 + (float)(rng(&seed) % 8388608) / 8388608.0f;
-        const float far = (float)(int64_t)(rng(&seed) % 1000) - 500.0f;
-        const float c = k % 2 == 0 ? -(a * b) : ldexpf(far, -(int)(rng(&seed) % 30));
+        float a = 1 + (float)(draw(&seed) % 8388608) / 8388608.0f,
+              b = 1 + (float)(draw(&seed) % 8388608) / 8388608.0f;
+        const float far = (float)(int64_t)(draw(&seed) % 1000) - 500.0f;
+        const float c = k % 2 == 0 ? -(a * b) : ldexpf(far, -(int)(draw(&seed) % 30));
         const uint64_t in[3] = {pg_f32_bits(a), pg_f32_bits(b), pg_f32_bits(c)};
         /* 48 bits of product and 24 of the addend within 2^64: exact in 128 bits. */
         __extension__ typedef __int128 wide;
@@ -464,16 +457,16 @@ Test(fold, casts_to_tf32_round_once_with_ties_away)
 {
     uint64_t seed = 4711;
     for (uint32_t k = 0; k < 200000; k++) {
-        const uint32_t f = (uint32_t)rng(&seed) & (k % 3 == 0 ? 0xFFFFF000u : 0xFFFFFFFFu);
+        const uint32_t f = (uint32_t)draw(&seed) & (k % 3 == 0 ? 0xFFFFF000u : 0xFFFFFFFFu);
         const uint64_t got = fold1(PG_OP_CAST, PG_F32, PG_TF32, f);
         if ((f & 0x7FFFFFFFu) > 0x7F800000u) {
             cr_assert_eq(got, 0x7FC00000);
         } else { /* as hardware does it, on the pattern */
             cr_assert_eq(got, (f + 0x1000u) & 0xFFFFE000u, "%x", f);
         }
-        double d = pg_f64_of_bits(rng(&seed) & UINT64_C(0xFFFFFFFFFFFF0000));
-        const int small = (int)(rng(&seed) % 210);
-        d = k % 2 == 0 ? d : ldexp((double)(int64_t)rng(&seed), -small);
+        double d = pg_f64_of_bits(draw(&seed) & UINT64_C(0xFFFFFFFFFFFF0000));
+        const int small = (int)(draw(&seed) % 210);
+        d = k % 2 == 0 ? d : ldexp((double)(int64_t)draw(&seed), -small);
         if (!isnan(d)) {
             cr_assert_eq(fold1(PG_OP_CAST, PG_F64, PG_TF32, pg_f64_bits(d)), nearest_tf32(d), "%a",
                          d);

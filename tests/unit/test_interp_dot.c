@@ -8,18 +8,11 @@
 #include <string.h>
 
 #include "ir/elem.h"
+#include "tests/draw.h"
 
 #include "interp_world.h"
 
 enum { M = 16, N = 8, K = 32 };
-
-static uint64_t rng(uint64_t *s)
-{
-    *s ^= *s << 13;
-    *s ^= *s >> 7;
-    *s ^= *s << 17;
-    return *s;
-}
 
 /* ---- mma ------------------------------------------------------------------------------------- */
 
@@ -66,10 +59,10 @@ static double number(const dot_case *t, pg_elem e, const uint8_t *at)
 static void fill(uint8_t *to, pg_elem e, uint32_t n, uint64_t *seed)
 {
     for (uint32_t i = 0; i < n; i++) {
-        double x = (double)(rng(seed) % 20001) / 10000 - 1;
+        double x = (double)(draw(seed) % 20001) / 10000 - 1;
         bool is_word = e == PG_TF32 || e == PG_F32;
         uint64_t bits = is_word                       ? pg_f32_bits((float)x)
-                        : pg_elem_infos[e].cls == 'I' ? rng(seed)
+                        : pg_elem_infos[e].cls == 'I' ? draw(seed)
                                                       : pg_elem_of_f64(e, x);
         put(to + (size_t)i * size_of(e), e, bits);
     }
@@ -237,10 +230,10 @@ static pg_status run_gemm(const char *text, uint32_t m, uint32_t n, uint32_t k, 
     float *c = calloc((size_t)m * n, sizeof *c);
     uint64_t s = 5 + m + n + k;
     for (size_t i = 0; i < (size_t)m * k; i++) {
-        a[i] = pg_f32_to_f16((float)(rng(&s) % 17) - 8);
+        a[i] = pg_f32_to_f16((float)(draw(&s) % 17) - 8);
     }
     for (size_t i = 0; i < (size_t)n * k; i++) {
-        b[i] = pg_f32_to_f16((float)(rng(&s) % 17) - 8);
+        b[i] = pg_f32_to_f16((float)(draw(&s) % 17) - 8);
     }
     world w;
     world_init(&w, text);

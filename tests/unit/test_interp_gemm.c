@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/draw.h"
+
 #include "interp_world.h"
 
 typedef struct gemm {
@@ -14,14 +16,6 @@ typedef struct gemm {
     float *c;
     uint8_t *poison;
 } gemm;
-
-static uint64_t rng(uint64_t *s)
-{
-    *s ^= *s << 13;
-    *s ^= *s >> 7;
-    *s ^= *s << 17;
-    return *s;
-}
 
 static void gemm_init(gemm *g, const char *text, uint32_t m, uint32_t n, uint32_t k, uint32_t ctas)
 {
@@ -35,10 +29,10 @@ static void gemm_init(gemm *g, const char *text, uint32_t m, uint32_t n, uint32_
     g->poison = calloc((size_t)m * n, sizeof *g->c);
     uint64_t seed = 12345 + m + n + k;
     for (size_t i = 0; i < (size_t)m * k; i++) {
-        g->a[i] = pg_f32_to_f16((float)(int64_t)(rng(&seed) % 2001) / 1000.0f - 1.0f);
+        g->a[i] = pg_f32_to_f16((float)(int64_t)(draw(&seed) % 2001) / 1000.0f - 1.0f);
     }
     for (size_t i = 0; i < (size_t)n * k; i++) {
-        g->b[i] = pg_f32_to_f16((float)(int64_t)(rng(&seed) % 2001) / 1000.0f - 1.0f);
+        g->b[i] = pg_f32_to_f16((float)(int64_t)(draw(&seed) % 2001) / 1000.0f - 1.0f);
     }
     world_array(&g->w, g->a, (uint64_t)m * k * 2);
     world_array(&g->w, g->b, (uint64_t)n * k * 2);

@@ -8,6 +8,7 @@
 
 #include "base/base.h"
 #include "kernels/kernels.h"
+#include "tests/draw.h"
 
 static ptxgen_str str(const char *s)
 {
@@ -61,8 +62,7 @@ static array array_new(dtype t, const char *name, uint64_t n, bool is_out, doubl
     a.bound = calloc(n + 1, sizeof(double));
     uint64_t state = n * 77 + (uint64_t)name[0];
     for (uint64_t i = 0; i < n; i++) {
-        state = state * 6364136223846793005ull + 1442695040888963407ull;
-        save(t, a.data + i * dtype_size[t], high * ((double)(state >> 33) / 0x1p30 - 1.0));
+        save(t, a.data + i * dtype_size[t], high * ((double)(draw(&state) >> 33) / 0x1p30 - 1.0));
         a.in[i] = load(t, a.data + i * dtype_size[t]);
     }
     memset(a.poison, is_out, n * dtype_size[t]);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ir/layout_algebra.h"
+#include "tests/draw.h"
 
 typedef struct world {
     pg_arena arena;
@@ -388,12 +389,6 @@ Test(layout, rows_orders_and_pads)
 /* ---- random linear layouts, algebra
  * ---------------------------------------------------------------------- */
 
-static uint32_t rng(uint64_t *s)
-{
-    *s = *s * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(*s >> 33);
-}
-
 /* A random onto layout: a random invertible matrix on the coordinate bits, dealt over the indices,
  * with replicas. */
 static bool random_linear(world *w, uint64_t *seed, uint32_t rank, const int32_t *dims,
@@ -413,14 +408,14 @@ static bool random_linear(world *w, uint64_t *seed, uint32_t rank, const int32_t
         vec[i] = 1u << i;
     }
     for (uint32_t k = 0; k < 60 && n > 1; k++) {
-        uint32_t a = rng(seed) % n, b = rng(seed) % n;
+        uint32_t a = draw_below(seed, n), b = draw_below(seed, n);
         vec[a] ^= a != b ? vec[b] : 0;
-        uint32_t c = rng(seed) % n;
+        uint32_t c = draw_below(seed, n);
         uint32_t t = vec[a];
         vec[a] = vec[c];
         vec[c] = t;
     }
-    uint32_t at = 0, regs = rng(seed) % (n + 1);
+    uint32_t at = 0, regs = draw_below(seed, n + 1);
     regs = n > 5 + warp_bits && regs < n - 5 - warp_bits ? n - 5 - warp_bits : regs;
     out->n_bits[PG_LIN_REG] = (uint8_t)regs;
     out->n_bits[PG_LIN_LANE] = 5;
@@ -428,7 +423,7 @@ static bool random_linear(world *w, uint64_t *seed, uint32_t rank, const int32_t
     for (uint32_t d = 0; d < 3; d++) {
         for (uint32_t b = 0; b < out->n_bits[d]; b++) {
             bool is_replica =
-                d != PG_LIN_REG && at + 5 + warp_bits - b > n + 5 && rng(seed) % 2 == 0;
+                d != PG_LIN_REG && at + 5 + warp_bits - b > n + 5 && draw_below(seed, 2) == 0;
             out->basis[d][b] = at < n && !is_replica ? vec[at++] : 0;
         }
     }
