@@ -43,6 +43,26 @@ static world *world_of(const char *body)
     return w;
 }
 
+/* What the whole text needs (`how`: its end is set here); gives the text back. */
+static pg_live_peak peak_of_text(pg_strbuf *t, pg_live_span how, bool wants_values,
+                                 uint32_t *n_stmts)
+{
+    pg_arena arena;
+    pg_diags diags;
+    pg_ptx_module *m = NULL;
+    pg_live_peak peak;
+    pg_arena_init(&arena, pg_alloc_default());
+    pg_diags_init(&diags, &arena, pg_alloc_default());
+    cr_assert_eq(pg_ptx_read(&arena, pg_strbuf_str(t), &diags, &m), PG_OK);
+    const pg_ptx_func *f = m->funcs.at[0];
+    how.end = f->body.n;
+    cr_assert_eq(pg_live_peaks(f, &how, 1, wants_values, &arena, &peak), PG_OK);
+    *n_stmts = f->body.n;
+    pg_arena_fini(&arena);
+    pg_strbuf_fini(t);
+    return peak;
+}
+
 static void world_free(world *w)
 {
     pg_arena_fini(&w->arena);
@@ -182,7 +202,7 @@ Test(live, what_is_needed_late_is_computed_late)
 /* The ninth predicate takes a register, as the eighth does. */
 Test(live, many_predicates_take_registers)
 {
-    uint32_t estimates[2];
+    uint32_t estimates[2], n_stmts;
     for (uint32_t more = 0; more < 2; more++) {
         pg_strbuf t;
         pg_strbuf_init(&t, pg_alloc_default());
@@ -197,19 +217,10 @@ Test(live, many_predicates_take_registers)
             pg_putf(&t, "@%%p%u st.shared.b32 [%%r0+%u], %%r0;\n", i, 4 * i);
         }
         pg_put(&t, "bra $loop;\n}\n");
-        pg_arena arena;
-        pg_diags diags;
-        pg_ptx_module *m = NULL;
-        pg_live_peak peak;
-        pg_arena_init(&arena, pg_alloc_default());
-        pg_diags_init(&diags, &arena, pg_alloc_default());
-        cr_assert_eq(pg_ptx_read(&arena, pg_strbuf_str(&t), &diags, &m), PG_OK);
-        pg_live_span all = {.end = m->funcs.at[0]->body.n, .threads = 128, .sm = 90};
-        cr_assert_eq(pg_live_peaks(m->funcs.at[0], &all, 1, true, &arena, &peak), PG_OK);
+        const pg_live_span how = {.threads = 128, .sm = 90};
+        const pg_live_peak peak = peak_of_text(&t, how, true, &n_stmts);
         cr_assert_eq(peak.least, 1);
         estimates[more] = peak.estimate;
-        pg_arena_fini(&arena);
-        pg_strbuf_fini(&t);
     }
     cr_assert_eq(estimates[1] - estimates[0], 40, "%u, %u", estimates[0], estimates[1]);
 }
@@ -330,7 +341,7 @@ Test(live, spans_are_measured_apart)
 }
 
 /* Measures a body of 64 values that live through n_loops loops; its number of statements. */
-static size_t measure_loops(uint32_t n_loops)
+static uint32_t measure_loops(uint32_t n_loops)
 {
     pg_strbuf t;
     pg_strbuf_init(&t, pg_alloc_default());
@@ -350,21 +361,11 @@ static size_t measure_loops(uint32_t n_loops)
         pg_putf(&t, "st.shared.f32 [%%r0+%d], %%f%d;\n", 4 * i, i);
     }
     pg_put(&t, "ret;\n}\n");
-    pg_arena arena;
-    pg_diags diags;
-    pg_ptx_module *m = NULL;
-    pg_live_peak peak;
-    pg_arena_init(&arena, pg_alloc_default());
-    pg_diags_init(&diags, &arena, pg_alloc_default());
-    cr_assert_eq(pg_ptx_read(&arena, pg_strbuf_str(&t), &diags, &m), PG_OK);
-    pg_live_span all = {.end = m->funcs.at[0]->body.n};
-    cr_assert_eq(pg_live_peaks(m->funcs.at[0], &all, 1, false, &arena, &peak), PG_OK);
+    uint32_t n;
+    const pg_live_peak peak = peak_of_text(&t, (pg_live_span){0}, false, &n);
     cr_assert_geq(peak.least, 65);
     cr_assert_leq(peak.least, 66);
     cr_assert_eq(peak.held, 64);
-    size_t n = m->funcs.at[0]->body.n;
-    pg_arena_fini(&arena);
-    pg_strbuf_fini(&t);
     return n;
 }
 
@@ -396,16 +397,8 @@ Test(live, what_is_far_too_much_is_cut_short, .timeout = 300)
         pg_putf(&t, "st.shared.f32 [%%r0+%d], %%f%d;\n", 4 * i, i);
     }
     pg_put(&t, "ret;\n}\n");
-    pg_arena arena;
-    pg_diags diags;
-    pg_ptx_module *m = NULL;
-    pg_live_peak peak;
-    pg_arena_init(&arena, pg_alloc_default());
-    pg_diags_init(&diags, &arena, pg_alloc_default());
-    cr_assert_eq(pg_ptx_read(&arena, pg_strbuf_str(&t), &diags, &m), PG_OK);
-    pg_live_span all = {.end = m->funcs.at[0]->body.n};
-    cr_assert_eq(pg_live_peaks(m->funcs.at[0], &all, 1, false, &arena, &peak), PG_OK);
+    uint32_t n;
+    const pg_live_peak peak = peak_of_text(&t, (pg_live_span){0}, false, &n);
     cr_assert_gt(peak.least, 1000);
-    pg_arena_fini(&arena);
-    pg_strbuf_fini(&t);
+    cr_assert_gt(n, N_VALUES);
 }
