@@ -532,13 +532,20 @@ static pg_status make_room(const pg_live *l, job *j)
 
 static pg_status run(pg_live *l, job *j)
 {
+    const bool is_coarse = !asks_for_more(j);
+    bool is_enough = false;
+    if (is_coarse) {
+        PG_TRY(pg_live_quick(l->f, l->arena, j->spans, j->n_spans, j->out, &is_enough));
+    }
+    if (is_enough) {
+        return PG_OK;
+    }
     PG_TRY(read_body(l, j));
-    if (!asks_for_more(j)) {
-        bool is_enough = false;
+    if (is_coarse) {
         PG_TRY(pg_live_bound(l, j->spans, j->n_spans, j->out, &is_enough));
-        if (is_enough) {
-            return PG_OK;
-        }
+    }
+    if (is_enough) {
+        return PG_OK;
     }
     for (uint32_t i = 0; i < j->n_spans; i++) {
         j->out[i] = (pg_live_peak){.stmt = UINT32_MAX};

@@ -104,8 +104,11 @@ pg_status pg_live_order(pg_live *l, pg_live_mode mode, const bool *is_wanted);
 pg_status pg_live_reorder(pg_live *l); /* ordered, from text and order */
 void pg_live_find_ranges(const pg_live *l, const uint32_t *order_or_null, pg_live_range *out);
 uint32_t pg_live_estimate(const pg_live_figures *blocks, uint32_t n, const pg_live_span *span);
-/* Looks for orders in which at most so much as is `enough` is live in every span; true with
- * peaks in out[0 .. n_spans) if it found them. */
+/* Whether at most so much as is `enough` is live in every span, by a bound from one pass over the
+ * text; if so, with peaks in out[0 .. n_spans). */
+pg_status pg_live_quick(const pg_ptx_func *f, pg_arena *arena, const pg_live_span *spans,
+                        uint32_t n_spans, pg_live_peak *out, bool *out_is_enough);
+/* The same from what all registers cost and, where that is too much, another order of a block. */
 pg_status pg_live_bound(pg_live *l, const pg_live_span *spans, uint32_t n_spans, pg_live_peak *out,
                         bool *out_is_enough);
 
