@@ -370,7 +370,8 @@ Test(live, what_the_quick_bound_does_not_move)
                        "add.s32 %%r2, %%r2, %%r1;\nst.shared.b32 [%%r0], %%r2;\nret;\n",
                        cases[i].between);
         world *w = world_of(body);
-        cr_expect_eq(quick_bound(w, 99), cases[i].most, "%u in\n%s", quick_bound(w, 99), body);
+        const uint32_t most = quick_bound(w, 99);
+        cr_expect_eq(most, cases[i].most, "%u in\n%s", most, body);
         world_free(w);
     }
 }
