@@ -303,7 +303,7 @@ static pg_status lower_kernel(pg_lw *c)
     pg_lw_prepare(c, c->k->body);
     pg_lw_region(c, c->k->body);
     pg_ptx_builder_finish(&c->b);
-    if (c->scratch.is_oom || c->ptx->arena->is_oom) {
+    if (c->scratch.is_oom || c->ptx->arena->is_oom || c->m->ctx->arena.is_oom) {
         return PG_E_NOMEM;
     }
     return c->diags->n_errors != n_errors ? pg_diags_status(c->diags) : PG_OK;
@@ -341,14 +341,30 @@ static uint32_t count_kernels(const pg_module *m)
     return n;
 }
 
+static pg_lw_kept *kept_of(pg_ctx *ctx)
+{
+    if (ctx->lowering == NULL) {
+        pg_lw_kept *kept = PG_NEW(&ctx->arena, pg_lw_kept);
+        pg_ptx_spellings *spellings = pg_ptx_spellings_new(&ctx->arena);
+        if (kept == NULL || spellings == NULL) {
+            return NULL;
+        }
+        kept->spellings = spellings;
+        ctx->lowering = kept;
+    }
+    return ctx->lowering;
+}
+
 pg_status pg_lower(pg_module *m, const pg_lower_options *opt, pg_arena *arena, pg_diags *diags,
                    pg_ptx_module **out)
 {
     *out = NULL;
     pg_ptx_module *ptx = pg_ptx_module_new(arena);
-    if (ptx == NULL) {
+    const pg_lw_kept *kept = kept_of(m->ctx);
+    if (ptx == NULL || kept == NULL) {
         return PG_E_NOMEM;
     }
+    ptx->spellings = kept->spellings;
     ptx->target = pg_arena_str(arena, pg_sym_text(&m->ctx->syms, m->target));
     ptx->address_size = 64;
     pg_status status = PG_OK;

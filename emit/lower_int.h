@@ -136,6 +136,11 @@ typedef struct pg_loop_plan { /* how a loop's carried values are held; outlives 
     uint8_t *guess; /* alignments to begin with, at most */
 } pg_loop_plan;
 
+/* What emission found out that depends on no module, kept with the context. */
+typedef struct pg_lw_kept {
+    pg_ptx_spellings *spellings;
+} pg_lw_kept;
+
 typedef struct pg_lw {
     pg_module *m;
     pg_kernel *k;

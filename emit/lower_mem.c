@@ -126,6 +126,7 @@ typedef struct form {
     const char *type;
     pg_ptx_type reg;
     uint32_t per, n_words;
+    const pg_ptx_literal *spelling;
 } form;
 
 static form form_of(const pg_access *a, uint32_t k)
@@ -134,24 +135,23 @@ static form form_of(const pg_access *a, uint32_t k)
     if (size >= 4) {
         bool is_float = pg_elem_infos[a->elem].cls == 'F' && a->elem != PG_TF32;
         const char *type = size == 8 ? (is_float ? "f64" : "b64") : (is_float ? "f32" : "b32");
-        return (form){type, pg_lw_reg_type(a->elem), 1, k};
+        return (form){type, pg_lw_reg_type(a->elem), 1, k, NULL};
     }
     if (k > 1) {
-        return (form){"b32", PG_PTX_B32, 4 / size, k * size / 4};
+        return (form){"b32", PG_PTX_B32, 4 / size, k * size / 4, NULL};
     }
     bool is_int = pg_elem_infos[a->elem].cls == 'I';
     if (size == 2) {
-        return (form){is_int ? (a->is_store ? "b16" : "s16") : "b16", pg_lw_reg_type(a->elem), 1,
-                      1};
+        return (form){is_int ? (a->is_store ? "b16" : "s16") : "b16", pg_lw_reg_type(a->elem), 1, 1,
+                      NULL};
     }
     return (form){a->is_store        ? "b8"
                   : a->elem == PG_I8 ? "s8"
                                      : "u8",
-                  is_int ? PG_PTX_B32 : PG_PTX_B16, 1, 1};
+                  is_int ? PG_PTX_B32 : PG_PTX_B16, 1, 1, NULL};
 }
 
-static void issue(pg_lw *c, const pg_access *a, const form *f, const pg_ptx_opnd *word, pg_el addr,
-                  pg_el guard)
+static const pg_ptx_literal *spell(pg_lw *c, const pg_access *a, const form *f)
 {
     static const char *const caches[] = {".ca", ".cg", ".cs", ".lu", ".cv", ".wb", ".wt"};
     char text[64];
@@ -168,6 +168,12 @@ static void issue(pg_lw *c, const pg_access *a, const form *f, const pg_ptx_opnd
         memcpy(text + n, parts[p], len);
         n += len;
     }
+    return pg_ptx_spell_str(&c->b, (pg_str){text, n}, 2);
+}
+
+static void issue(pg_lw *c, const pg_access *a, const form *f, const pg_ptx_opnd *word, pg_el addr,
+                  pg_el guard)
+{
     pg_ptx_opnd value = f->n_words == 1 ? word[0] : pg_ptx_vec(&c->b, word, f->n_words);
     pg_ptx_opnd base = addr.reg != 0 ? pg_lw_reg(addr.reg - 1)
                                      : pg_lw_in_reg(c, a->is_shared ? PG_I32 : PG_I64, addr);
@@ -178,7 +184,7 @@ static void issue(pg_lw *c, const pg_access *a, const form *f, const pg_ptx_opnd
     }
     pg_ptx_opnd at = pg_ptx_addr(&c->b, base, imm);
     pg_ptx_opnd ops[2] = {a->is_store ? at : value, a->is_store ? value : at};
-    pg_ptx_stmt *s = pg_ptx_inst_str(&c->b, (pg_str){text, n}, 2, ops);
+    pg_ptx_stmt *s = pg_ptx_inst_spelled(&c->b, f->spelling, ops);
     if (guard.reg != 0) {
         pg_ptx_guard(s, pg_lw_reg(guard.reg - 1), false);
     }
@@ -250,6 +256,8 @@ static void load_group(pg_lw *c, const pg_access *a, uint32_t at, const form *f,
 
 void pg_lw_access(pg_lw *c, const pg_access *a)
 {
+    form f = {0};
+    uint32_t last = 0; /* group that `f` is of */
     for (uint32_t at = 0; at < a->n && !pg_lw_failed(c);) {
         if ((at & a->free_reg) != 0) { /* another register has the same element */
             if (!a->is_store) {
@@ -260,7 +268,11 @@ void pg_lw_access(pg_lw *c, const pg_access *a)
         }
         uint32_t k = group_at(c, a, at);
         pg_el guard = a->mask != NULL ? pg_el_and(c, a->guard, a->mask[at]) : a->guard;
-        form f = form_of(a, k);
+        if (k != last) {
+            f = form_of(a, k);
+            f.spelling = spell(c, a, &f);
+            last = k;
+        }
         if (guard.reg == 0 && guard.imm == 0) {
             for (uint32_t j = 0; j < k && !a->is_store; j++) {
                 a->val[at + j] = a->other != NULL ? a->other[at + j] : pg_el_imm(0);

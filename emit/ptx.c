@@ -114,9 +114,9 @@ void pg_ptx_builder_init(pg_ptx_builder *b, pg_ptx_module *m, pg_ptx_func *f, pg
     b->f = f;
     b->diags = diags;
     b->is_failed = m == NULL || f == NULL;
-    if (!b->is_failed && m->memo == NULL) {
-        m->memo = PG_NEW(m->arena, pg_ptx_memo);
-        b->is_failed = m->memo == NULL;
+    if (!b->is_failed && m->spellings == NULL) {
+        m->spellings = pg_ptx_spellings_new(m->arena);
+        b->is_failed = m->spellings == NULL;
     }
 }
 
@@ -216,15 +216,6 @@ void pg_ptx_label_here(pg_ptx_builder *b, uint32_t label)
 
 /* ---- statements ----------------------------------------------------------------------------- */
 
-static uint32_t memo_slot(pg_str s, uint32_t n_ops)
-{
-    uint32_t h = (uint32_t)s.len * 31U + n_ops;
-    for (size_t i = 0; i < s.len; i++) {
-        h = h * 33U + (unsigned char)s.ptr[i];
-    }
-    return (h ^ (h >> 11)) % PG_PTX_MEMO;
-}
-
 /* Puts parts into the pool, one after the other; false when out of memory. */
 static bool pool_put(pg_ptx_builder *b, const pg_ptx_opnd *parts, uint32_t n)
 {
@@ -241,23 +232,6 @@ static bool pool_put(pg_ptx_builder *b, const pg_ptx_opnd *parts, uint32_t n)
     return true;
 }
 
-static pg_isa_id resolve(pg_ptx_builder *b, pg_str spelling, uint32_t n_ops)
-{
-    pg_ptx_memo *memo = b->m->memo;
-    uint32_t slot = memo_slot(spelling, n_ops);
-    if (memo->at[slot].ptr != NULL && memo->at[slot].n_ops == n_ops &&
-        memo->at[slot].len == spelling.len &&
-        memcmp(memo->at[slot].ptr, spelling.ptr, spelling.len) == 0) {
-        return (pg_isa_id)memo->at[slot].row;
-    }
-    pg_isa_id row = pg_isa_find_for(spelling, n_ops);
-    memo->at[slot].ptr = spelling.ptr;
-    memo->at[slot].len = (uint32_t)spelling.len;
-    memo->at[slot].n_ops = (uint16_t)n_ops;
-    memo->at[slot].row = (uint16_t)row;
-    return row;
-}
-
 static pg_ptx_stmt *no_row(pg_ptx_builder *b, pg_str spelling, uint32_t n_ops)
 {
     b->is_failed = true;
@@ -269,45 +243,21 @@ static pg_ptx_stmt *no_row(pg_ptx_builder *b, pg_str spelling, uint32_t n_ops)
     return NULL;
 }
 
-/* `spelling` must live as long as the module. */
-static pg_ptx_stmt *add_inst(pg_ptx_builder *b, pg_str spelling, pg_isa_id row, uint32_t n_ops,
-                             const pg_ptx_opnd *ops)
+pg_ptx_stmt *pg_ptx_inst_spelled(pg_ptx_builder *b, const pg_ptx_literal *l, const pg_ptx_opnd *ops)
 {
-    if (row == PG_ISA_NONE) {
-        return no_row(b, spelling, n_ops);
+    if (b->is_failed) {
+        return NULL;
     }
-    pg_ptx_func *f = b->f;
-    pg_ptx_stmt s = {.kind = PG_PTX_S_INST,
-                     .n_ops = (uint8_t)n_ops,
-                     .row = (uint16_t)row,
-                     .ops = f->pool.n,
-                     .text = spelling};
-    return pool_put(b, ops, n_ops) ? add_stmt(b, &s) : NULL;
-}
-
-const pg_ptx_literal *pg_ptx_spell(pg_ptx_builder *b, const char *opcode, uint32_t n_ops)
-{
-    const uint32_t address = (uint32_t)((uintptr_t)opcode >> 2);
-    const uint32_t at = ((address * UINT32_C(2654435761) >> 20) ^ n_ops) % PG_PTX_MEMO;
-    pg_ptx_literal *s = &b->m->memo->literals[at];
-    if (s->text.ptr == opcode && s->n_ops == n_ops) {
-        return s;
+    if (l->row == PG_ISA_NONE) {
+        return no_row(b, l->text, l->n_ops);
     }
-    if (s->text.ptr != NULL) { /* two that meet in one place have room side by side */
-        s = &b->m->memo->literals[at ^ 1];
-    }
-    if (s->text.ptr != opcode || s->n_ops != n_ops) {
-        s->text = pg_str_of(opcode);
-        s->hash = (uint32_t)pg_hash(s->text.ptr, s->text.len);
-        s->n_ops = (uint16_t)n_ops;
-        s->row = (uint16_t)(n_ops <= UINT8_MAX ? resolve(b, s->text, n_ops) : PG_ISA_NONE);
-    }
-    return s;
-}
-
-pg_ptx_stmt *pg_ptx_inst_spelled(pg_ptx_builder *b, const pg_ptx_literal *s, const pg_ptx_opnd *ops)
-{
-    return b->is_failed ? NULL : add_inst(b, s->text, (pg_isa_id)s->row, s->n_ops, ops);
+    const pg_ptx_stmt s = {.kind = PG_PTX_S_INST,
+                           .n_ops = (uint8_t)l->n_ops,
+                           .row = l->row,
+                           .id = l->id,
+                           .ops = b->f->pool.n,
+                           .text = l->text};
+    return pool_put(b, ops, l->n_ops) ? add_stmt(b, &s) : NULL;
 }
 
 pg_ptx_stmt *pg_ptx_inst(pg_ptx_builder *b, const char *opcode, uint32_t n_ops,
@@ -325,17 +275,7 @@ pg_ptx_stmt *pg_ptx_inst_str(pg_ptx_builder *b, pg_str opcode_copied, uint32_t n
     if (b->is_failed) {
         return NULL;
     }
-    uint32_t slot = memo_slot(opcode_copied, n_ops);
-    pg_str text = {b->m->memo->at[slot].ptr, b->m->memo->at[slot].len};
-    if (text.ptr == NULL || !pg_str_eq(text, opcode_copied)) { /* else: the copy made before */
-        text = pg_arena_str(b->m->arena, opcode_copied);
-        if (text.ptr == NULL) {
-            b->is_failed = true;
-            return NULL;
-        }
-    }
-    pg_isa_id row = n_ops <= UINT8_MAX ? resolve(b, text, n_ops) : PG_ISA_NONE;
-    return add_inst(b, text, row, n_ops, ops);
+    return pg_ptx_inst_spelled(b, pg_ptx_spell_str(b, opcode_copied, n_ops), ops);
 }
 
 void pg_ptx_guard(pg_ptx_stmt *s, pg_ptx_opnd pred, bool negated)

@@ -102,8 +102,8 @@ typedef enum pg_ptx_stmt_kind {
 typedef struct pg_ptx_stmt {
     uint8_t kind;
     uint8_t n_ops;
-    uint16_t row; /* index into pg_isa_rows; 0 = not resolved or unknown */
-    uint32_t id;
+    uint16_t row;      /* index into pg_isa_rows; 0 = not resolved or unknown */
+    uint32_t id;       /* INST: of its spelling, where a builder made it; else as above */
     uint32_t ops;      /* pool index of the first operand */
     pg_ptx_opnd guard; /* NONE, or REG with or without NEG */
     pg_str text; /* INST: the whole opcode with modifiers, "ld.global.v4.f32"; others as above */
@@ -214,7 +214,7 @@ typedef struct pg_ptx_module {
     PG_VEC(pg_ptx_item) items;
     PG_VEC(pg_ptx_sym) syms; /* from 1 on */
     PG_VEC(pg_ptx_func *) funcs;
-    struct pg_ptx_memo *memo; /* of the builders: spellings of opcodes */
+    struct pg_ptx_spellings *spellings; /* of the builders; may outlive the module */
 } pg_ptx_module;
 
 pg_ptx_module *pg_ptx_module_new(pg_arena *arena); /* NULL when out of memory */
@@ -240,23 +240,26 @@ uint16_t pg_ptx_min_version(const pg_ptx_module *m);
 
 /* ---- building -------------------------------------------------------------------------------- */
 
-enum { PG_PTX_MEMO = 256 };
-
 typedef struct pg_ptx_literal { /* an opcode with modifiers, in an instruction of n_ops operands */
     pg_str text;
     uint32_t hash;
+    uint32_t id;         /* from 1 on: pg_ptx_stmt.id of the instructions that are spelled so */
     uint16_t row, n_ops; /* row: of ptx_isa.def, 0 if none */
+    uint16_t version;    /* that row and words ask for; 0: not looked at so far */
+    bool asks_operands;  /* which operands there are may ask for more */
+    struct pg_ptx_literal *next; /* of the same place in the table that it was entered in */
 } pg_ptx_literal;
 
-/* Spellings resolved lately, for all functions of a module. */
-typedef struct pg_ptx_memo {
-    struct {
-        const char *ptr;
-        uint32_t len;
-        uint16_t row, n_ops;
-    } at[PG_PTX_MEMO];
-    pg_ptx_literal literals[PG_PTX_MEMO]; /* the same, by address */
-} pg_ptx_memo;
+/* What was found out of spellings, for all modules that are built with it. It only grows: there are
+ * as many as the code that builds has. */
+enum { PG_PTX_SPELLINGS = 256 };
+typedef struct pg_ptx_spellings {
+    pg_arena *arena;
+    PG_VEC(pg_ptx_literal *) at;                  /* by id, less 1 */
+    pg_ptx_literal *by_address[PG_PTX_SPELLINGS]; /* literals of C */
+    pg_ptx_literal *by_text[PG_PTX_SPELLINGS];    /* made at run time */
+} pg_ptx_spellings;
+pg_ptx_spellings *pg_ptx_spellings_new(pg_arena *arena); /* NULL when out of memory */
 
 /* A cursor at the end of a function's body. Sticky: after a failure nothing is added; ask the arena
  * and diags. */
@@ -268,6 +271,7 @@ typedef struct pg_ptx_builder {
     uint32_t n_by_class[PG_PTX_T_COUNT]; /* registers made so far, by type: numbers of names */
     uint32_t n_labels;
     bool is_failed;
+    pg_ptx_literal none; /* where a spelling finds no memory */
 } pg_ptx_builder;
 
 uint32_t pg_ptx_sym_new(pg_ptx_module *m, pg_ptx_sym s); /* copies the name; 0 when out of memory */
@@ -290,8 +294,10 @@ void pg_ptx_label_here(pg_ptx_builder *b, uint32_t label);
  * recorded. Returns the statement, or NULL. */
 pg_ptx_stmt *pg_ptx_inst(pg_ptx_builder *b, const char *opcode, uint32_t n_ops,
                          const pg_ptx_opnd *ops);
-/* What is known of a spelling that is a literal. Valid until the next call. */
+/* What is known of a spelling that is a literal of C; of one made at run time, which is copied.
+ * Never NULL, valid as long as the builder and its module's spellings. */
 const pg_ptx_literal *pg_ptx_spell(pg_ptx_builder *b, const char *opcode, uint32_t n_ops);
+const pg_ptx_literal *pg_ptx_spell_str(pg_ptx_builder *b, pg_str opcode, uint32_t n_ops);
 /* Adds an instruction so spelled. */
 pg_ptx_stmt *pg_ptx_inst_spelled(pg_ptx_builder *b, const pg_ptx_literal *s,
                                  const pg_ptx_opnd *ops);

@@ -1,4 +1,6 @@
 /* ptx_floor.c: which .version and which target statements and modules ask for. */
+#include <string.h>
+
 #include "emit/ptx_checker.h"
 
 pg_ptx_target pg_ptx_target_of(pg_str name)
@@ -64,15 +66,12 @@ static void add_width(pg_ptx_floor *fl, uint32_t row, const pg_isa_words *words)
     }
 }
 
-void pg_ptx_floor_add_stmt(pg_ptx_floor *fl, const pg_ptx_module *m, const pg_ptx_func *f,
-                           const pg_ptx_stmt *s, uint32_t row, const pg_isa_words *words)
+/* What an instruction asks for however its operands and the target are. */
+static void add_spelling(pg_ptx_floor *fl, pg_str text, uint32_t row, const pg_isa_words *words)
 {
     const pg_isa_row *r = &pg_isa_rows[row];
-    raise_to(fl, r->min_version, r->min_sm, s->text);
+    raise_to(fl, r->min_version, r->min_sm, text);
     fl->features |= r->features;
-    if ((r->features & PG_ISA_81_ON_89) != 0 && pg_ptx_target_of(m->target).number < 90) {
-        raise_to(fl, 81, 89, s->text);
-    }
     for (uint32_t i = 1; i < words->n; i++) {
         const pg_isa_word *w = pg_isa_word_floor(r->opcode, words->at[i]);
         bool is_old = row == PG_ISA_MBAR_EXPECT_TX || row == PG_ISA_MBAR_COMPLETE_TX;
@@ -81,6 +80,10 @@ void pg_ptx_floor_add_stmt(pg_ptx_floor *fl, const pg_ptx_module *m, const pg_pt
         }
     }
     add_width(fl, row, words);
+}
+
+static void add_operands(pg_ptx_floor *fl, const pg_ptx_func *f, const pg_ptx_stmt *s, uint32_t row)
+{
     for (uint32_t i = 0; i < s->n_ops; i++) {
         const pg_ptx_opnd *o = &f->pool.at[s->ops + i];
         if (o->kind == PG_PTX_O_SREG) {
@@ -92,6 +95,22 @@ void pg_ptx_floor_add_stmt(pg_ptx_floor *fl, const pg_ptx_module *m, const pg_pt
             raise_to(fl, 78, 90, s->text);
         }
     }
+}
+
+static void add_target(pg_ptx_floor *fl, const pg_ptx_module *m, const pg_ptx_stmt *s, uint32_t row)
+{
+    if ((pg_isa_rows[row].features & PG_ISA_81_ON_89) != 0 &&
+        pg_ptx_target_of(m->target).number < 90) {
+        raise_to(fl, 81, 89, s->text);
+    }
+}
+
+void pg_ptx_floor_add_stmt(pg_ptx_floor *fl, const pg_ptx_module *m, const pg_ptx_func *f,
+                           const pg_ptx_stmt *s, uint32_t row, const pg_isa_words *words)
+{
+    add_spelling(fl, s->text, row, words);
+    add_target(fl, m, s, row);
+    add_operands(fl, f, s, row);
 }
 
 const char *pg_ptx_target_lacks(const pg_ptx_target *t, const pg_ptx_floor *fl)
@@ -155,31 +174,54 @@ static void add_params(pg_ptx_floor *fl, const pg_ptx_module *m, const pg_ptx_fu
     }
 }
 
-/* Spellings that were added lately, by address. */
+/* Spellings of the module's builders that were added: what more statements of them may ask for. */
 typedef struct spellings {
-    const char *at[128];
+    const pg_ptx_spellings *known;
+    enum { NEW, ADDED, ASKS_OPERANDS } is[256];
 } spellings;
 
-/* Enters it; false if it was there. Two that meet in one place have room side by side. */
-static bool is_new(spellings *seen, const char *text)
+/* Special registers are taken where the row says that anything is. */
+static bool asks_operands(uint32_t row)
 {
-    const uint32_t hash = (uint32_t)((uintptr_t)text >> 2) * UINT32_C(2654435761);
-    const uint32_t first = (hash >> 20) % PG_COUNT_OF(seen->at);
-    const char **at = &seen->at[first];
-    at = *at == NULL || *at == text ? at : &seen->at[first ^ 1];
-    const bool is_there = *at == text;
-    *at = text;
-    return !is_there;
+    return row == PG_ISA_MBAR_ARRIVE || strstr(pg_isa_rows[row].operands, "any") != NULL;
 }
 
-/* Whether one more statement of a spelling may ask for more than those before it. */
-static bool is_up_to_operands(const pg_ptx_func *f, const pg_ptx_stmt *s)
+static void look_at(pg_ptx_literal *l)
 {
-    bool is_one = s->row == PG_ISA_MBAR_ARRIVE;
-    for (uint32_t i = 0; i < s->n_ops && !is_one; i++) {
-        is_one = f->pool.at[s->ops + i].kind == PG_PTX_O_SREG;
+    pg_ptx_floor fl = {.version = 1};
+    pg_isa_words words;
+    pg_isa_split(l->text, &words);
+    add_spelling(&fl, l->text, l->row, &words);
+    l->version = fl.version;
+    l->asks_operands = asks_operands(l->row);
+}
+
+static void add_known(pg_ptx_floor *fl, const pg_ptx_module *m, const pg_ptx_func *f,
+                      const pg_ptx_stmt *s, pg_ptx_literal *l, spellings *seen)
+{
+    if (l->version == 0) {
+        look_at(l);
     }
-    return is_one;
+    raise_to(fl, l->version, 0, s->text);
+    add_target(fl, m, s, s->row);
+    add_operands(fl, f, s, s->row);
+    if (l->id < PG_COUNT_OF(seen->is)) {
+        seen->is[l->id] = l->asks_operands ? ASKS_OPERANDS : ADDED;
+    }
+}
+
+static void add_inst(pg_ptx_floor *fl, const pg_ptx_module *m, const pg_ptx_func *f,
+                     const pg_ptx_stmt *s, spellings *seen)
+{
+    const uint32_t n = seen->known == NULL ? 0 : seen->known->at.n;
+    pg_ptx_literal *l = s->id - 1 < n ? seen->known->at.at[s->id - 1] : NULL;
+    if (l != NULL && l->text.ptr == s->text.ptr) {
+        add_known(fl, m, f, s, l, seen);
+        return;
+    }
+    pg_isa_words words;
+    pg_isa_split(s->text, &words);
+    pg_ptx_floor_add_stmt(fl, m, f, s, s->row, &words);
 }
 
 uint16_t pg_ptx_min_version(const pg_ptx_module *m)
@@ -187,7 +229,7 @@ uint16_t pg_ptx_min_version(const pg_ptx_module *m)
     pg_ptx_floor fl = {.version = 60};
     pg_ptx_target t = pg_ptx_target_of(m->target);
     raise_to(&fl, t.floor, 0, m->target);
-    spellings seen = {{NULL}};
+    spellings seen = {.known = m->spellings};
     for (uint32_t i = 0; i < m->funcs.n; i++) {
         const pg_ptx_func *f = m->funcs.at[i];
         add_directives(&fl, f);
@@ -199,13 +241,15 @@ uint16_t pg_ptx_min_version(const pg_ptx_module *m)
         }
         for (uint32_t k = 0; k < f->body.n; k++) {
             const pg_ptx_stmt *s = &f->body.at[k];
-            if (s->kind != PG_PTX_S_INST || s->row == PG_ISA_NONE ||
-                (!is_new(&seen, s->text.ptr) && !is_up_to_operands(f, s))) {
+            if (s->kind != PG_PTX_S_INST || s->row == PG_ISA_NONE) {
                 continue;
             }
-            pg_isa_words words;
-            pg_isa_split(s->text, &words);
-            pg_ptx_floor_add_stmt(&fl, m, f, s, s->row, &words);
+            const int is = s->id < PG_COUNT_OF(seen.is) ? (int)seen.is[s->id] : NEW;
+            if (is == NEW) {
+                add_inst(&fl, m, f, s, &seen);
+            } else if (is == ASKS_OPERANDS) {
+                add_operands(&fl, f, s, s->row);
+            }
         }
     }
     return fl.version;

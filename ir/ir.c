@@ -26,6 +26,7 @@ void pg_ctx_fini(pg_ctx *ctx)
 {
     pg_arena_fini(&ctx->arena);
     ctx->types = NULL;
+    ctx->lowering = NULL;
 }
 
 pg_status pg_module_create(pg_ctx *ctx, pg_diags *diags, pg_module **out)

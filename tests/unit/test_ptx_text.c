@@ -273,6 +273,48 @@ static pg_ptx_module *build(world *w)
     return m;
 }
 
+/* Spellings that modules share are found out once; what a module asks for is its own. */
+Test(ptx_text, modules_share_spellings)
+{
+    static const struct {
+        pg_ptx_sreg from;
+        const char *opcode; /* made at run time */
+        uint16_t version;
+    } cases[] = {{PG_PTX_SREG_TID, "st.shared.b32", 70},
+                 {PG_PTX_SREG_CLUSTERID, "st.shared.b32", 78},
+                 {PG_PTX_SREG_TID, "st.shared::cta.b32", 78},
+                 {PG_PTX_SREG_TID, "st.shared.b32", 70}};
+    world *w = world_new(pg_alloc_default());
+    pg_ptx_spellings *shared = pg_ptx_spellings_new(&w->arena);
+    uint32_t n_known = 0;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        pg_ptx_module *m = pg_ptx_module_new(&w->arena);
+        m->spellings = shared;
+        pg_ptx_func *f = pg_ptx_func_new(m, PG_STR("k"), true);
+        pg_ptx_builder b;
+        pg_ptx_builder_init(&b, m, f, &w->diags);
+        for (int k = 0; k < 2; k++) { /* the second of a spelling may ask for more */
+            const pg_ptx_sreg from = k == 0 ? PG_PTX_SREG_TID : cases[i].from;
+            char opcode[32];
+            (void)snprintf(opcode, sizeof opcode, "%s", cases[i].opcode);
+            pg_ptx_opnd ops[2] = {pg_ptx_reg_new(&b, PG_PTX_B32), pg_ptx_sreg_opnd(from, 0)};
+            pg_ptx_inst(&b, "mov.u32", 2, ops);
+            const pg_ptx_opnd to = pg_ptx_addr(&b, ops[0], 0);
+            pg_ptx_inst_str(&b, pg_str_of(opcode), 2, (pg_ptx_opnd[]){to, ops[0]});
+            (void)memset(opcode, 'x', sizeof opcode);
+        }
+        pg_ptx_builder_finish(&b);
+        cr_assert_not(b.is_failed);
+        cr_assert_eq(pg_ptx_min_version(m), cases[i].version, "%d of module %zu",
+                     pg_ptx_min_version(m), i);
+        cr_assert(pg_str_is(f->body.at[f->body.n - 1].text, cases[i].opcode));
+        cr_assert(i != 3 || shared->at.n == n_known, "all were known");
+        n_known = shared->at.n;
+    }
+    cr_assert_eq(n_known, 3);
+    world_free(w);
+}
+
 Test(ptx_text, builder_makes_what_the_reader_reads)
 {
     world *w = world_new(pg_alloc_default());
