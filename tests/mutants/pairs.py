@@ -30,7 +30,7 @@ class Pairs:
             self.__dict__.update(self.flow.notes)
             return
         known = set(self.__dict__)
-        self.values = Places(self.flow.at, self.flow.n_threads)
+        self.values = Places(self.flow.at, self.flow.n_threads or probe.n_threads(look))
         self.cache, self.published, self.issued, self.ways = {}, {}, {}, {}
         self.barriers = {s.number: self.barrier_at(s) for s in self.flow.at if re.match(r"(bar|barrier)(\.cta)?\.(sync|red|arrive)", s.op)}
         self.starts = set()
@@ -307,12 +307,13 @@ class Pairs:
         if is_end is None or not self.flow.is_known:
             return "it is not known who meets here"
         before, behind = self.look.before(is_end), self.look.behind(is_end)
-        if any(STRONG.match(s.op) or s.op.startswith("barrier.cluster") for s in before + behind):
+        # What a strong read has been told by others is not known here; who tells others stands in `tells`.
+        if any(STRONG.match(s.op) for s in before) or any(re.match(r"barrier\.cluster|multimem", s.op) for s in before + behind):
             return "strong accesses"
         self.between = before + behind
         found = [(x, y, why) for x in before if x.touches() or ORDERS.match(x.op) for y in behind
                  for why in [self.needs(x, y, is_end)] if why]
-        if not found or self.is_not_run(here, is_end, found):
+        if not found or self.is_not_run(here, is_end, found) or self.is_each_its_own(found):
             return None
         x, y, why = found[0]
         return f"{len(found)}: {x.op} {x.args[:1]}, {y.op} {y.args[:1]}: {why}"
@@ -324,6 +325,15 @@ class Pairs:
         return (probe.is_silent(self.look, probe.only_first(self.look, [s for x, y, _ in found for s in (x, y)], 1))
                 or probe.is_silent(self.look, probe.follows(self.look, [here], {y.number: y for _, y, _ in found}.values(), ends))
                 or probe.is_silent(self.look, probe.follows(self.look, {x.number: x for x, _, _ in found}.values(), [here], ends)))
+
+
+    def is_each_its_own(self, found):
+        """They meet in shared memory, and no thread touches there by one what another one has touched by the other."""
+        if any(len(self.places(s)) != 1 or self.places(s)[0].is_async for x, y, _ in found for s in (x, y)) or any(
+                why != "they meet" for _, _, why in found):
+            return False
+        text = probe.each_its_own(self.look, *([(s, self.places(s)[0].size) for s in ss] for ss in list(zip(*found))[:2]))
+        return text is not None and probe.is_silent(self.look, text)
 
 
 def is_own(p, q):

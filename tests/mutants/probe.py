@@ -39,6 +39,51 @@ def is_silent(look, text):
     return look.run(text) is None
 
 
+def n_threads(look):
+    """How many threads there are at most along an axis: a power of two."""
+    begin = look.flow.at[0].start
+    for n in (32, 64, 128, 256, 512):
+        traps = " ".join(f"mov.u32 mutants_tid, %tid.{axis}; setp.ge.u32 mutants_trap, mutants_tid, {n}; @mutants_trap trap;" for axis in "xyz")
+        if is_silent(look, put(look.text, [(begin, f"{{ .reg .pred mutants_trap; .reg .u32 mutants_tid; {traps} }} ")])):
+            return n
+    return 1024
+
+
+# Two tags for each of 64 Ki words of the shared memory of 64 CTAs: the threads with the largest and the least number.
+TAGS = ".global .align 8 .b8 mutants_tags[33554432];\n"
+TAG = """{{ .reg .pred mutants_on, mutants_bad; .reg .u32 mutants_<5>; .reg .u64 mutants_at, mutants_of;
+setp.eq.u32 mutants_on, 0, 0; {off} mov.u32 mutants_0, {name}; add.u32 mutants_0, mutants_0, {add};
+mov.u32 mutants_1, %ctaid.z; mov.u32 mutants_2, %nctaid.y; mov.u32 mutants_3, %ctaid.y; mad.lo.u32 mutants_1, mutants_1, mutants_2, mutants_3;
+mov.u32 mutants_2, %nctaid.x; mov.u32 mutants_3, %ctaid.x; mad.lo.u32 mutants_1, mutants_1, mutants_2, mutants_3;
+mov.u32 mutants_2, %tid.y; mov.u32 mutants_3, %tid.z; or.b32 mutants_2, mutants_2, mutants_3;
+setp.ne.u32 mutants_bad, mutants_2, 0; @mutants_bad trap; setp.ge.u32 mutants_bad, mutants_1, 64; @mutants_bad trap;
+shr.u32 mutants_0, mutants_0, 2; mad.lo.u32 mutants_0, mutants_1, 65536, mutants_0; mul.wide.u32 mutants_at, mutants_0, 8;
+mov.u64 mutants_of, mutants_tags; add.u64 mutants_at, mutants_at, mutants_of;
+mov.u32 mutants_1, %tid.x; add.u32 mutants_1, mutants_1, 1; sub.u32 mutants_2, 2048, mutants_1;
+{words} }} """
+MARK = ("@mutants_on red.relaxed.cta.global.max.u32 [mutants_at+{0}], mutants_1; "
+        "@mutants_on red.relaxed.cta.global.max.u32 [mutants_at+{1}], mutants_2;\n")
+CHECK = "".join(f"mov.u32 mutants_3, mutants_{k}; @mutants_on ld.relaxed.cta.global.u32 mutants_3, [mutants_at+{{{k - 1}}}]; "
+                f"setp.ne.u32 mutants_bad, mutants_3, mutants_{k}; setp.ne.and.u32 mutants_bad, mutants_3, 0, mutants_bad; @mutants_bad trap;\n"
+                for k in (1, 2))
+PLACE = re.compile(r"\[\s*(%r\d+|%(?!rd)\w+|[A-Za-z_$][\w$]*)\s*(?:\+\s*(-?\d+))?\s*\]")
+
+
+def each_its_own(look, firsts, seconds):
+    """A text that traps when a thread touches by one of `seconds` a word of shared memory that another thread has touched by one
+    of `firsts`; None: it cannot be made. Both are lists of (statement, bytes)."""
+    puts = [(look.text.index(".address_size") + len(".address_size 64"), "\n" + TAGS)]
+    for form, statements in ((MARK, firsts), (CHECK, seconds)):
+        for s, n_bytes in {s.number: (s, n) for s, n in statements}.values():
+            place = next((m for m in map(PLACE.fullmatch, s.args) if m), None)
+            if not re.match(r"(ld|st)\S*\.shared", s.op) or place is None:
+                return None
+            off = f"@{s.guard[1:] if s.guard[1:2] == '!' else '!' + s.guard[1:]} setp.ne.u32 mutants_on, 0, 0;".replace("@!!", "@") if s.guard else ""
+            words = "".join(form.format(8 * k, 8 * k + 4) for k in range(-(-n_bytes // 4)))
+            puts.append((s.start, TAG.format(off=off, name=place.group(1), add=place.group(2) or 0, words=words)))
+    return put(look.text, puts)
+
+
 def only_first(look, statements, n):
     """A text that traps when a thread executes one of these and is none of the first n."""
     puts = []

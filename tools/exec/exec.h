@@ -577,7 +577,8 @@ enum {
     PE_T_COPY = 4,   /* the write is a cp.async under way */
     PE_T_OBJECT = 8, /* an mbarrier object: strong ones order nothing by themselves */
     PE_T_END = 16,   /* mbarrier.inval */
-    PE_T_ASYNC = 32  /* through the async proxy */
+    PE_T_ASYNC = 32, /* through the async proxy */
+    PE_T_LOOK = 64   /* is held against what was before, and leaves no mark */
 };
 typedef struct pe_touch {
     const uint64_t *at; /* by lane; + imm */

@@ -1,4 +1,4 @@
-/* race.c: who touched which bytes of shared memory, and the report when nothing orders two of them.
+/* race.c: who touched which bytes of shared memory, and whether something orders two of them.
  *
  * Shared memory has a cell for every 4 bytes, or for every 2 or 1 in pages of 256 bytes where a
  * smaller access was seen. A cell keeps its last write, and since then one mark per warp of its
@@ -6,6 +6,7 @@
  *
  * I1  What a cell forgets happened before what it keeps, or belongs to the same warp; so a report
  *     is never wrong, and what is missed needs lanes of one warp that order themselves one by one.
+ *     All lanes of an instruction are held against what was before it.
  *     (In practice mode a store of equal bytes by the same statement takes the place of one that it
  *     is not ordered behind, which stays as a mark: later writes must be ordered behind both.)
  * I2  A copy under way (PENDING) conflicts with everything; once waited for, it is a write by the
@@ -60,7 +61,7 @@ typedef struct doing {
     uint32_t size;
     uint8_t kind;
     bool is_strong;
-    bool is_look; /* a read that leaves no mark */
+    bool is_look; /* leaves no mark */
     const pe_clock *seen;
 } doing;
 
@@ -425,6 +426,9 @@ static inline bool touch_cell(const doing *d, cell *c, read_mark *marks, bool *i
     if (c->readers != 0 && !check_reads(d, c, marks, is_again)) {
         return false;
     }
+    if (d->is_look) {
+        return true;
+    }
     if (*is_again) {
         supersede(d, c, marks);
     } else {
@@ -495,6 +499,60 @@ uint32_t pe_race_serial(const pe_cta *cta)
     return cta->races->serial;
 }
 
+/* Whether two of the lanes may touch one place: their places are numbered modulo 1024. */
+static bool do_lanes_meet(uint32_t mask, const pe_touch *t)
+{
+    uint64_t taken[16] = {0};
+    pg_foreach_lane(l, mask)
+    {
+        uint64_t place = (t->at[l] + (uint64_t)t->imm) / t->size;
+        uint64_t *word = &taken[place / 64 % 16];
+        if ((*word >> place % 64 & 1u) != 0) {
+            return true;
+        }
+        *word |= UINT64_C(1) << place % 64;
+    }
+    return false;
+}
+
+typedef struct touched {
+    uint32_t strong; /* lanes with a strong access */
+    uint64_t generic[PE_LANES];
+} touched;
+
+/* False after a report. */
+static bool touch_lanes(doing *d, uint32_t mask, const pe_touch *t, touched *out)
+{
+    pe_warp *w = d->w;
+    pg_foreach_lane(l, mask)
+    {
+        uint64_t address = t->at[l] + (uint64_t)t->imm;
+        uint64_t within = address;
+        uint32_t space = t->space == PG_PTX_SP_NONE ? pe_window_of(address, &within) : t->space;
+        if (space == PG_PTX_SP_SHARED || space == PE_SP_CLUSTER) {
+            d->lane = l;
+            d->tid = w->race_index * PE_LANES + l;
+            d->clock = d->r->own[d->tid];
+            d->seen = d->r->seen[d->tid];
+            d->address = within;
+            if (!touch_shared(d)) {
+                return false;
+            }
+            out->generic[l] = PE_SHARED_WINDOW + within;
+        } else if (space == PG_PTX_SP_GLOBAL) {
+            pe_gshadow_touch(w, d->i, l, address, t);
+            out->generic[l] = address;
+            if (w->cta->is_failed) {
+                return false;
+            }
+        } else {
+            continue;
+        }
+        out->strong |= d->is_strong ? 1u << l : 0;
+    }
+    return true;
+}
+
 void pe_race_touch(pe_warp *w, const pe_inst *i, uint32_t mask, const pe_touch *t)
 {
     pe_races *r = w->cta->races;
@@ -505,42 +563,25 @@ void pe_race_touch(pe_warp *w, const pe_inst *i, uint32_t mask, const pe_touch *
                .size = t->size,
                .kind = t->kind,
                .is_strong = (i->flags & PE_I_STRONG) != 0};
-    uint64_t generic[PE_LANES];
-    uint32_t strong = 0;
+    touched all = {.strong = 0};
     if (t->space != PG_PTX_SP_NONE && t->space != PG_PTX_SP_SHARED && t->space != PE_SP_CLUSTER &&
         t->space != PG_PTX_SP_GLOBAL) {
         return;
     }
     r->serial++;
     (void)pe_gshadow_now(w->cta->launch);
-    pg_foreach_lane(l, mask)
-    {
-        uint64_t address = t->at[l] + (uint64_t)t->imm;
-        uint64_t within = address;
-        uint32_t space = t->space == PG_PTX_SP_NONE ? pe_window_of(address, &within) : t->space;
-        if (space == PG_PTX_SP_SHARED || space == PE_SP_CLUSTER) {
-            d.lane = l;
-            d.tid = w->race_index * PE_LANES + l;
-            d.clock = r->own[d.tid];
-            d.seen = r->seen[d.tid];
-            d.address = within;
-            if (!touch_shared(&d)) {
-                return;
-            }
-            generic[l] = PE_SHARED_WINDOW + within;
-        } else if (space == PG_PTX_SP_GLOBAL) {
-            pe_gshadow_touch(w, i, l, address, t);
-            generic[l] = address;
-            if (w->cta->is_failed) {
-                return;
-            }
-        } else {
-            continue;
+    /* The mark of a lane's write takes the place of what the next lane's is to be held against. */
+    if ((t->kind & PE_T_WRITE) != 0 && do_lanes_meet(mask, t)) {
+        pe_touch look = *t;
+        look.kind |= PE_T_LOOK;
+        d.is_look = true;
+        if (!touch_lanes(&d, mask, &look, &all)) {
+            return;
         }
-        strong |= d.is_strong ? 1u << l : 0;
+        d.is_look = false;
     }
-    if (strong != 0 && (t->kind & PE_T_OBJECT) == 0) {
-        pe_race_strong(w, i, strong, generic, t->kind);
+    if (touch_lanes(&d, mask, t, &all) && all.strong != 0 && (t->kind & PE_T_OBJECT) == 0) {
+        pe_race_strong(w, i, all.strong, all.generic, t->kind);
     }
 }
 
@@ -655,126 +696,5 @@ void pe_race_signalled(pe_cta *cta, pe_bytes bytes, uint32_t serial, const pe_mb
             c->w_phase = m->n_over + 1;
         }
         at += p->is_whole ? (uint32_t)PAGE : 1u << p->shift;
-    }
-}
-
-/* ---- reports ----------------------------------------------------------------------------------
- */
-
-static ptxexec_access access_of(const pe_warp *w, const pe_mark *m)
-{
-    const pe_launch *l = w->cta->launch;
-    const uint32_t *block = l->o.block;
-    uint32_t per = w->cta->races->warps_of_cta * PE_LANES;
-    uint32_t tid = m->tid % per;
-    pg_loc loc = l->m->srcs.at[l->m->code.at[m->pc].src].loc;
-    ptxexec_access at = {
-        .line = loc.line,
-        .column = loc.column,
-        .thread = {tid % block[0], tid / block[0] % block[1], tid / block[0] / block[1]},
-        .warp = tid / PE_LANES,
-        .lane = tid % PE_LANES,
-        .lanes = 1u << (tid % PE_LANES)};
-    pe_cluster_place(l, m->cluster, m->tid / per, at.cta);
-    return at;
-}
-
-/* What is missing between the two. */
-static void put_advice(pg_strbuf *text, const pe_warp *w, const pe_mark *m)
-{
-    const pe_races *r = w->cta->races;
-    uint32_t warp = m->tid / PE_LANES;
-    if (m->cluster != w->cta->cluster->number) {
-        pg_put(text, "CTAs run in any order: atomics, or a flag with fences on both sides, would "
-                     "order them");
-        return;
-    }
-    if (m->is_unfenced) {
-        pg_put(text,
-               "a fence.proxy.async between them, of the thread that accessed first before it "
-               "signals or of the one that issues this, would");
-        return;
-    }
-    if (m->kind == PE_MK_WGMMA) {
-        pg_put(text, "no wgmma.wait_group of the warp group covers it yet, or nothing orders "
-                     "that wait before this write");
-        return;
-    }
-    if (m->kind == PE_MK_BULK) {
-        pg_put(text, m->is_write && !m->is_grouped
-                         ? "this thread has not seen the end of the phase of the mbarrier that the "
-                           "copy signals"
-                         : "no cp.async.bulk.wait_group of the issuing thread covers it yet");
-        return;
-    }
-    if (m->kind == PE_MK_PENDING) {
-        pg_put(text, "no cp.async.wait_group of the copying thread covers it yet");
-        pg_put(text, warp == w->race_index ? "" : ", and a bar.sync must follow that");
-        return;
-    }
-    if (m->kind == PE_MK_COPIED) {
-        pg_put(text, "the copying thread waited for it, but no barrier orders that wait before "
-                     "this access");
-        return;
-    }
-    if (warp / r->warps_of_cta != w->cta->rank) {
-        pg_put(text, "they are of two CTAs of a cluster: barrier.cluster with .release and "
-                     ".acquire, or an mbarrier, would order them");
-        return;
-    }
-    if (warp == w->race_index) {
-        pg_put(text, "both are of one warp: a bar.warp.sync between them would order them");
-        return;
-    }
-    const pe_meeting *a = &r->meeting[w->race_index];
-    const pe_meeting *b = &r->meeting[warp];
-    if (a->is_set && b->is_set && a->id == b->id) {
-        pg_putf(text,
-                "a bar.sync of both warps between them would order them; they last arrived at "
-                "barrier %u, lines %u and %u",
-                a->id, a->line, b->line);
-        return;
-    }
-    pg_put(text, "a bar.sync of both warps between them would order them");
-}
-
-static bool is_asynchronous(pe_mark_kind kind)
-{
-    return kind == PE_MK_PENDING || kind == PE_MK_COPIED || kind == PE_MK_BULK ||
-           kind == PE_MK_WGMMA;
-}
-
-void pe_race_report(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t generic, uint32_t size,
-                    bool is_write, const pe_mark *other)
-{
-    pe_cta *cta = w->cta;
-    ptxexec_access at = access_of(w, other);
-    pg_strbuf text;
-    pg_strbuf_init(&text, cta->worker->alloc);
-    pg_putf(&text, "%s of %u bytes at 0x%llx, and the %s%s of line %u (",
-            is_write ? "write" : "read", size, (unsigned long long)generic,
-            is_asynchronous(other->kind) ? "asynchronous " : "", other->is_write ? "write" : "read",
-            at.line);
-    if (memcmp(at.cta, cta->id, sizeof at.cta) != 0) {
-        pg_putf(&text, "CTA %u,%u,%u, ", at.cta[0], at.cta[1], at.cta[2]);
-    }
-    pg_putf(&text, "warp %u, lane %u) are not ordered%s: ", at.warp, at.lane,
-            other->is_unfenced ? " between the generic and the async proxy" : "");
-    size_t missing_at = text.len;
-    put_advice(&text, w, other);
-    uint32_t n = cta->n_faults;
-    if (text.is_oom) {
-        cta->worker->is_oom = true;
-        cta->is_failed = true;
-    } else {
-        pe_fault_at(w, i, other->is_unfenced ? PTXEXEC_F_PROXY : PTXEXEC_F_RACE,
-                    (pe_place){.lanes = 1u << lane, .address = generic, .size = size}, "%s",
-                    text.ptr);
-    }
-    pg_strbuf_fini(&text);
-    if (cta->n_faults > n) {
-        cta->worker->last_fault->f.has_other = 1;
-        cta->worker->last_fault->f.other = at;
-        cta->worker->last_fault->missing_at = missing_at;
     }
 }

@@ -201,7 +201,8 @@ typedef struct found { /* what an access conflicts with */
     bool is_unfenced;
 } found;
 
-static found touch_cell(pe_warp *w, const pe_inst *i, uint32_t lane, gcell *c, const mark *mine)
+static found touch_cell(pe_warp *w, const pe_inst *i, uint32_t lane, gcell *c, const mark *mine,
+                        bool is_look)
 {
     bool is_again = false;
     if (conflicts(w, lane, mine, &c->write)) {
@@ -227,6 +228,9 @@ static found touch_cell(pe_warp *w, const pe_inst *i, uint32_t lane, gcell *c, c
         if (w->cta->races->is_isa && is_unfenced(w, mine, &c->read[k])) {
             return (found){&c->read[k], true};
         }
+    }
+    if (is_look) {
+        return (found){.m = NULL};
     }
     if (is_again) {
         remember(c, &c->write);
@@ -271,6 +275,7 @@ void pe_gshadow_range(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t addr
     uint32_t tid = w->race_index * PE_LANES + lane;
     uint32_t unit = unit_of(address, size);
     bool is_strong = (i->flags & PE_I_STRONG) != 0;
+    bool is_look = (kind & PE_T_LOOK) != 0;
     mark mine = {.cluster = (uint32_t)w->cta->cluster->number + 1,
                  .time = g->now,
                  .clock = w->cta->races->own[tid],
@@ -287,10 +292,10 @@ void pe_gshadow_range(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t addr
             return;
         }
         gcell *c = &p->cells[(at & (PAGE - 1)) >> p->shift];
-        if (is_strong && mine.is_write) {
+        if (is_strong && mine.is_write && !is_look) {
             keep_old(w, lane, p, c, at);
         }
-        found f = touch_cell(w, i, lane, c, &mine);
+        found f = touch_cell(w, i, lane, c, &mine, is_look);
         const mark *bad = f.m;
         if (bad != NULL) {
             pe_mark m = {.cluster = bad->cluster - 1,
@@ -312,7 +317,7 @@ void pe_gshadow_range(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t addr
 void pe_gshadow_touch(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t address,
                       const pe_touch *t)
 {
-    pe_gshadow_range(w, i, lane, address, t->size, t->kind & (PE_T_READ | PE_T_WRITE));
+    pe_gshadow_range(w, i, lane, address, t->size, t->kind & (PE_T_READ | PE_T_WRITE | PE_T_LOOK));
 }
 
 void pe_gshadow_settle(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t address, uint32_t size)
