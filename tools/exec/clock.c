@@ -141,6 +141,31 @@ static void publish(pe_warp *w, pe_clock *into, uint32_t mask, uint32_t *joined)
     }
 }
 
+void pe_clock_join_inits(const pe_races *r, pe_clock *into, uint32_t tid)
+{
+    uint32_t agent = r->init_agent[tid];
+    if (agent != 0 && agent - 1 < into->n_agents) {
+        uint32_t *at = &into->at[r->n_threads + r->n_warps + agent - 1];
+        *at = r->init_time[tid] > *at ? r->init_time[tid] : *at;
+    }
+}
+
+pe_clock *pe_clock_of_cta(pe_cta *cta)
+{
+    pe_races *r = cta->races;
+    pe_clock *c = pe_clock_new(cta);
+    uint32_t first = cta->rank * r->warps_of_cta * PE_LANES;
+    uint32_t last = 0;
+    for (uint32_t k = 0; c != NULL && k < r->warps_of_cta * PE_LANES && first + k < r->n_threads;
+         k++) {
+        if (r->seen[first + k]->id != last) {
+            last = r->seen[first + k]->id;
+            pe_clock_join(r, c, r->seen[first + k]);
+        }
+    }
+    return c;
+}
+
 /* A relaxed arrival publishes what lies before the thread's last fence. */
 static void publish_fenced(pe_warp *w, pe_clock *into, uint32_t mask)
 {
@@ -152,6 +177,7 @@ static void publish_fenced(pe_warp *w, pe_clock *into, uint32_t mask)
             pe_clock_join(r, into, r->fenced_seen[tid]);
             into->at[tid] = r->fenced[tid] > into->at[tid] ? r->fenced[tid] : into->at[tid];
         }
+        pe_clock_join_inits(r, into, tid);
     }
 }
 
@@ -604,6 +630,8 @@ static bool init(pe_cluster *cluster)
     r->fenced = PG_NEWS(&r->arena, uint32_t, n);
     r->fence_time = PG_NEWS(&r->arena, uint32_t, n);
     r->fenced_seen = PG_NEWS(&r->arena, pe_clock *, n);
+    r->init_agent = PG_NEWS(&r->arena, uint32_t, n);
+    r->init_time = PG_NEWS(&r->arena, uint32_t, n);
     r->proxied = PG_NEWS(&r->arena, uint32_t, n);
     r->seen = PG_NEWS(&r->arena, pe_clock *, n);
     r->acquired = PG_NEWS(&r->arena, pe_clock *, n);

@@ -328,6 +328,9 @@ pe_cta_state pe_cta_run(pe_cta *cta, uint32_t turns)
         if (cta->n_live == 0 && !cta->is_failed && !cta->is_over) {
             cta->is_over = true;
             pe_bulk_exit(cta);
+            if (!cta->is_failed && cta->races != NULL) {
+                pe_race_cta_end(cta);
+            }
         }
         if (cta->is_failed || cta->worker->is_oom || cta->n_live == 0) {
             return PE_CTA_OVER;

@@ -437,6 +437,9 @@ static void fence(pe_warp *w, const pe_inst *i, uint32_t mask)
     if ((i->op & (F_INIT | F_ASYNC)) != 0) {
         pe_race_barriers_ready(w, mask);
     }
+    if ((i->op & F_INIT) != 0) {
+        pe_race_inits_fenced(w, mask);
+    }
     if ((i->op & F_ASYNC) != 0) {
         pe_race_proxy_fence(w, mask);
     }
@@ -478,8 +481,9 @@ void pe_dec_fence(pe_dec *d)
         d->i.op |= proxy == 4 && order == 3 ? F_MAP : 0;
         d->i.op |= proxy == 4 && order == 4 ? F_MAP_SENT : 0;
         d->m->has_async_proxy = d->m->has_async_proxy || (d->i.op & F_ASYNC) != 0;
+    } else if (is_init) {
+        d->i.op = F_INIT;
     } else {
-        d->i.op = is_init ? F_INIT : 0;
         d->i.op |= order != 4 ? F_ACQUIRE : 0;
         d->i.op |= order != 3 ? F_RELEASE : 0;
         d->i.op |= order == 1 || is_membar ? F_SC : 0;

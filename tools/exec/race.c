@@ -13,43 +13,11 @@
  *     thread that waited, at its clock.
  * I3  A page that one access wrote from end to end (is_whole) has that write as one cell, `whole`,
  *     and no reads; its other cells are old until something smaller wants them (expand). */
-#include "tools/exec/race.h"
-
 #include "tools/exec/async.h"
 #include "tools/exec/bulk.h"
 #include "tools/exec/cluster.h"
 #include "tools/exec/desc.h"
-
-enum { PAGE = 256 };
-#define READ_STRONG 0x80000000u
-#define READ_ASYNC  0x40000000u /* through the async proxy */
-#define READ_STORE  0x20000000u /* a store of what another one had stored: see supersede() */
-#define READ_FLAGS  (READ_STRONG | READ_ASYNC | READ_STORE)
-
-typedef struct cell {
-    uint32_t w_clock, w_pc, w_serial;
-    uint16_t w_tid;
-    uint8_t w_kind;
-    bool is_object;   /* a part of an mbarrier */
-    uint32_t w_phase; /* of the agent that it signalled with, 0: none */
-    uint16_t w_agent;
-    uint32_t readers; /* warps with a mark */
-} cell;
-
-typedef struct read_mark {
-    uint32_t clock, lanes;
-    uint32_t pc; /* | READ_FLAGS that hold for all of them */
-} read_mark;
-
-typedef struct pe_page {
-    uint32_t shift;     /* log2 of a cell's bytes */
-    uint32_t n_flights; /* reads by the async proxy under way here, or near */
-    bool is_whole;
-    cell whole;
-    cell *cells;
-    read_mark *reads;     /* [cell][warp] */
-    pe_wg_mark *products; /* [16 bytes][slot], NULL before the first */
-} page;
+#include "tools/exec/race_cells.h"
 
 /* One lane's access. */
 typedef struct doing {
@@ -82,7 +50,7 @@ static bool new_cells(pe_races *r, uint32_t shift, page *out)
     return true;
 }
 
-static void expand(page *p)
+void pe_page_expand(page *p)
 {
     for (uint32_t k = 0; p->is_whole && k < (uint32_t)PAGE >> p->shift; k++) {
         p->cells[k] = p->whole;
@@ -97,7 +65,7 @@ static bool split(pe_races *r, page *p, uint32_t shift)
     if (!new_cells(r, shift, &q)) {
         return false;
     }
-    expand(p);
+    pe_page_expand(p);
     uint32_t per = p->shift - shift;
     for (uint32_t k = 0; k < (uint32_t)PAGE >> shift; k++) {
         q.cells[k] = p->cells[k >> per];
@@ -105,6 +73,7 @@ static bool split(pe_races *r, page *p, uint32_t shift)
                r->n_warps * sizeof *q.reads);
     }
     q.n_flights = p->n_flights;
+    q.is_remote = p->is_remote;
     q.products = p->products;
     *p = q;
     return true;
@@ -116,7 +85,7 @@ static uint32_t page_number(const pe_races *r, uint64_t address)
            (uint32_t)(address & PE_RANK_MASK) / PAGE;
 }
 
-static page *page_of(pe_cta *cta, uint64_t address, uint32_t size)
+page *pe_page_of(pe_cta *cta, uint64_t address, uint32_t size)
 {
     pe_races *r = cta->races;
     if (r->pages == NULL) {
@@ -452,7 +421,7 @@ static bool touch_page(const doing *d, page *p, uint32_t from, uint32_t to)
         return false;
     }
     if (!all) {
-        expand(p);
+        pe_page_expand(p);
     }
     uint32_t last = p->is_whole ? from : to - 1;
     bool is_uniform = all;
@@ -481,11 +450,12 @@ static bool touch_shared(const doing *d)
     }
     for (uint64_t at = d->address, end = at + d->size; at < end;) {
         uint64_t stop = at - at % PAGE + PAGE < end ? at - at % PAGE + PAGE : end;
-        page *p = page_of(d->w->cta, at, d->size);
+        page *p = pe_page_of(d->w->cta, at, d->size);
         if (p == NULL ||
             !touch_page(d, p, (uint32_t)(at % PAGE), (uint32_t)((stop - 1) % PAGE) + 1)) {
             return false;
         }
+        p->is_remote = p->is_remote || s != &d->w->cta->shared;
         at = stop;
     }
     return true;
@@ -609,9 +579,9 @@ void pe_race_settle(pe_warp *w, const pe_copy *copy, pe_mbar *b, bool is_postpon
     {
         uint32_t tid = w->race_index * PE_LANES + l;
         uint32_t at = copy->offset[l];
-        page *p = page_of(w->cta, at, copy->size);
+        page *p = pe_page_of(w->cta, at, copy->size);
         if (p != NULL) {
-            expand(p);
+            pe_page_expand(p);
         }
         for (uint32_t k = 0; p != NULL && k < copy->size; k += 1u << p->shift) {
             cell *c = &p->cells[(at % PAGE + k) >> p->shift];
@@ -659,7 +629,7 @@ bool pe_race_cells(pe_warp *w, const pe_inst *i, uint32_t lane, pe_bytes bytes, 
 void pe_race_mark_product(pe_warp *w, uint32_t at, const pe_wg_mark *m)
 {
     pe_races *r = w->cta->races;
-    page *p = page_of(w->cta, at, PE_PIECE);
+    page *p = pe_page_of(w->cta, at, PE_PIECE);
     if (p != NULL && p->products == NULL) {
         p->products = PG_NEWS(&r->arena, pe_wg_mark, (size_t)PAGE / PE_PIECE * r->warps_of_cta);
         w->cta->worker->is_oom = w->cta->worker->is_oom || p->products == NULL;
@@ -672,7 +642,7 @@ void pe_race_mark_product(pe_warp *w, uint32_t at, const pe_wg_mark *m)
 void pe_race_count_flights(pe_cta *cta, uint32_t lo, uint32_t hi, uint32_t by)
 {
     for (uint32_t at = lo; at < hi; at += PAGE - at % PAGE) {
-        page *p = page_of(cta, at, 4);
+        page *p = pe_page_of(cta, at, 4);
         if (p != NULL) {
             p->n_flights += by;
         }
@@ -682,13 +652,13 @@ void pe_race_count_flights(pe_cta *cta, uint32_t lo, uint32_t hi, uint32_t by)
 void pe_race_signalled(pe_cta *cta, pe_bytes bytes, uint32_t serial, const pe_mbar *m)
 {
     for (uint32_t at = bytes.at; at < bytes.at + bytes.size;) {
-        page *p = page_of(cta, at, bytes.size < 4 ? bytes.size : 4);
+        page *p = pe_page_of(cta, at, bytes.size < 4 ? bytes.size : 4);
         if (p == NULL) {
             return;
         }
         bool all = at % PAGE == 0 && bytes.at + bytes.size - at >= PAGE;
         if (!all) {
-            expand(p);
+            pe_page_expand(p);
         }
         cell *c = p->is_whole ? &p->whole : &p->cells[at % PAGE >> p->shift];
         if (c->w_serial == serial) {

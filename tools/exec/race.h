@@ -67,6 +67,9 @@ struct pe_races {
     uint32_t *fenced;              /* by thread: clock that its last fence published, 0 */
     uint32_t *fence_time;          /* of the launch: of a fence that reaches other clusters */
     pe_clock **fenced_seen;        /* by thread: what it had seen at its last fence, NULL: none */
+    /* By thread: an agent that stands for its mbarrier.init alone, + 1, and how many times they
+     * were fenced for. */
+    uint32_t *init_agent, *init_time;
     uint32_t *proxied;   /* by thread: its clock at its last proxy fence; has_proxy only */
     pe_clock **seen;     /* by thread */
     pe_clock **acquired; /* by thread: seen by relaxed reads, to be taken at a fence */
@@ -120,6 +123,8 @@ bool pe_is_map_publish(const pe_inst *i); /* ops_tensormap.c */
 void pe_race_map_used(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t at);
 /* Barriers that these lanes initialised may be signalled by copies. */
 void pe_race_barriers_ready(pe_warp *w, uint32_t mask);
+/* fence.mbarrier_init: of all that the lanes did, what they initialised. */
+void pe_race_inits_fenced(pe_warp *w, uint32_t mask);
 /* Strong accesses by the lanes `mask` to `generic` addresses order what comes before and after. */
 void pe_race_strong(pe_warp *w, const pe_inst *i, uint32_t mask, const uint64_t *generic,
                     uint8_t kind);
@@ -188,6 +193,8 @@ bool pe_race_cells(pe_warp *w, const pe_inst *i, uint32_t lane, pe_bytes bytes, 
                    bool is_look);
 /* What the access `serial` wrote there signals at a barrier, in its present phase. */
 void pe_race_signalled(pe_cta *cta, pe_bytes bytes, uint32_t serial, const pe_mbar *m);
+/* The CTA has ended: other CTAs' accesses to its shared memory must be ordered before that. */
+void pe_race_cta_end(pe_cta *cta);
 void pe_race_count_flights(pe_cta *cta, uint32_t lo, uint32_t hi, uint32_t by);
 /* A write of bytes that something may still read: false after a report. */
 bool pe_race_check_flights(pe_warp *w, const pe_inst *i, uint32_t lane, uint64_t lo, uint64_t hi);

@@ -1,7 +1,6 @@
 /* race_report.c: what is said about a race: both accesses, and what would order them. */
-#include "tools/exec/race.h"
-
 #include "tools/exec/cluster.h"
+#include "tools/exec/race.h"
 
 static ptxexec_access access_of(const pe_warp *w, const pe_mark *m)
 {

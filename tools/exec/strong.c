@@ -151,10 +151,10 @@ static void release(pe_warp *w, const pe_inst *i, uint32_t tid, uint64_t address
     bool is_release = (i->flags & PE_I_RELEASE) != 0;
     const pe_clock *seen = is_release ? r->seen[tid] : r->fenced_seen[tid];
     uint32_t stamp = is_release ? r->own[tid] : r->fenced[tid];
-    if (seen == NULL) {
+    if (seen == NULL && r->init_agent[tid] == 0) {
         return; /* relaxed, and no fence before it: orders nothing */
     }
-    if (address >= PE_GLOBAL_START && i->target == PE_SCOPE_WIDE) {
+    if (seen != NULL && address >= PE_GLOBAL_START && i->target == PE_SCOPE_WIDE) {
         uint32_t now = is_release ? pe_gshadow_now(w->cta->launch) : r->fence_time[tid];
         pe_gshadow_release(w, address, now);
     }
@@ -164,10 +164,13 @@ static void release(pe_warp *w, const pe_inst *i, uint32_t tid, uint64_t address
     if (c == NULL) {
         return;
     }
-    pe_clock_join(r, c, seen);
-    pe_clock_join_own_warp(r, c, w->race_index);
-    c->at[tid] = stamp > c->at[tid] ? stamp : c->at[tid];
-    if (r->has_proxy) {
+    pe_clock_join_inits(r, c, tid);
+    if (seen != NULL) {
+        pe_clock_join(r, c, seen);
+        pe_clock_join_own_warp(r, c, w->race_index);
+        c->at[tid] = stamp > c->at[tid] ? stamp : c->at[tid];
+    }
+    if (seen != NULL && r->has_proxy) {
         uint32_t *half = pe_clock_proxied(r, c);
         half[tid] = r->proxied[tid] > half[tid] ? r->proxied[tid] : half[tid];
     }
