@@ -229,8 +229,11 @@ pg_status pg_ptx_read(pg_arena *arena, pg_str text, pg_diags *diags, pg_ptx_modu
 /* Prints the module. */
 void pg_ptx_write(pg_strbuf *out, const pg_ptx_module *m);
 /* The same, and says for each line of the output (line_of->at[n - 1] for line n) the line in `loc`
- * of the statement that it came from, 0 without one. line_of grows in `arena`. */
-void pg_ptx_write_map(pg_strbuf *out, const pg_ptx_module *m, pg_arena *arena, pg_vec_u32 *line_of);
+ * of the statement that it came from, 0 without one. line_of grows in `arena`. Where `source` is
+ * not empty, `.loc` and `.file` say it too: the name of what `loc` is a place in. ptxas takes
+ * neither quotes nor letters beyond ASCII in a name; they become '_'. */
+void pg_ptx_write_map(pg_strbuf *out, const pg_ptx_module *m, pg_arena *arena, pg_vec_u32 *line_of,
+                      pg_str source);
 /* Compares each statement with ptx_isa.def: unknown opcode or modifier, number and kinds of
  * operands, register types and widths, immediate ranges, version and target; undeclared names and
  * labels. */

@@ -16,6 +16,8 @@ typedef struct writer {
     uint32_t depth;
     uint32_t remark; /* the next one of the function */
     size_t longest;  /* name of a register of the function */
+    pg_str source;   /* empty: no lines `.loc` */
+    pg_loc at;       /* of the last of them in the function */
 } writer;
 
 /* Text that is kept as it was written, or that ends lines itself. */
@@ -481,15 +483,48 @@ static void put_inst(writer *w, const pg_ptx_stmt *s)
     pg_put_char(w->out, ';');
 }
 
+static void put_depth(writer *w)
+{
+    for (uint32_t d = 0; d < w->depth; d++) {
+        pg_put_char(w->out, '\t');
+    }
+}
+
+/* Says where the instructions from here on come from. */
+static void put_loc(writer *w, pg_loc at)
+{
+    if (at.line == 0 || (at.line == w->at.line && at.column == w->at.column)) {
+        return;
+    }
+    put_depth(w);
+    pg_putf(w->out, ".loc\t1 %u %u", (unsigned)at.line, (unsigned)at.column);
+    end_line(w, at.line);
+    w->at = at;
+}
+
+static void put_source(writer *w)
+{
+    put_kept(w, PG_STR("\n.file\t1 \""));
+    for (size_t i = 0; i < w->source.len; i++) {
+        const char c = w->source.ptr[i];
+        pg_put_char(w->out, c < ' ' || c > '~' || c == '"' ? '_' : c);
+    }
+    pg_put_char(w->out, '"');
+    end_line(w, 0);
+}
+
 /* Returns the last statement printed. */
 static uint32_t put_stmt(writer *w, uint32_t i)
 {
     const pg_ptx_stmt *s = &w->f->body.at[i];
+    if (s->kind == PG_PTX_S_INST && w->source.len != 0) {
+        put_loc(w, s->loc);
+    }
     if (s->kind == PG_PTX_S_CLOSE && w->depth > 1) {
         w->depth--;
     }
-    for (uint32_t d = 0; d < w->depth && s->kind != PG_PTX_S_LABEL; d++) {
-        pg_put_char(w->out, '\t');
+    if (s->kind != PG_PTX_S_LABEL) {
+        put_depth(w);
     }
     switch ((pg_ptx_stmt_kind)s->kind) {
     case PG_PTX_S_INST: put_inst(w, s); break;
@@ -547,6 +582,7 @@ static void put_func(writer *w, const pg_ptx_func *f)
     w->depth = 1;
     w->remark = 0;
     w->longest = 0;
+    w->at = (pg_loc){0, 0};
     for (uint32_t i = 0; i < f->regs.n; i++) {
         w->longest = f->regs.at[i].name.len > w->longest ? f->regs.at[i].name.len : w->longest;
     }
@@ -585,9 +621,15 @@ static void put_header(writer *w)
     end_line(w, 0);
 }
 
-void pg_ptx_write_map(pg_strbuf *out, const pg_ptx_module *m, pg_arena *arena, pg_vec_u32 *line_of)
+void pg_ptx_write_map(pg_strbuf *out, const pg_ptx_module *m, pg_arena *arena, pg_vec_u32 *line_of,
+                      pg_str source)
 {
-    writer w = {.out = out, .m = m, .arena = arena, .line_of = line_of, .mapped = out->len};
+    writer w = {.out = out,
+                .m = m,
+                .arena = arena,
+                .line_of = line_of,
+                .mapped = out->len,
+                .source = source};
     put_header(&w);
     bool was_line = false; /* the item before was a variable, comment or directive */
     for (uint32_t i = 0; i < m->items.n; i++) {
@@ -611,9 +653,12 @@ void pg_ptx_write_map(pg_strbuf *out, const pg_ptx_module *m, pg_arena *arena, p
         }
         end_line(&w, 0);
     }
+    if (source.len != 0) {
+        put_source(&w);
+    }
 }
 
 void pg_ptx_write(pg_strbuf *out, const pg_ptx_module *m)
 {
-    pg_ptx_write_map(out, m, NULL, NULL);
+    pg_ptx_write_map(out, m, NULL, NULL, (pg_str){"", 0});
 }

@@ -187,7 +187,7 @@ static pg_status emit(driver *d)
     }
     pg_ptx_module *ptx = NULL;
     PG_TRY(lower_with_registers(d, &ptx));
-    pg_ptx_write_map(&r->ptx, ptx, &r->arena, &r->line_of);
+    pg_ptx_write_map(&r->ptx, ptx, &r->arena, &r->line_of, pg_str_in(d->options->line_info));
     PG_TRY(pg_strbuf_status(&r->ptx));
     PG_TRY(take_manifests(d, ptx));
     r->stats.ptx_bytes = r->ptx.len;

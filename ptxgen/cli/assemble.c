@@ -85,12 +85,15 @@ static run_exit finish(const cli *c, const char *file, const ptxgen_result *r,
 
 run_exit cli_assemble(cli *c, const char *file, const ptxgen_result *r)
 {
+    static const char *const line_info[] = {"-lineinfo"};
     const ptxgen_str ptx = ptxgen_result_ptx(r);
     ptxasm_options options = ptxasm_options_default(ptxgen_result_target(r).ptr);
     ptxasm_result done;
     options.path = c->values[CLI_OPT_PTXAS];
     options.want_cubin = true;
     options.timeout_ms = TIMEOUT_MS;
+    options.extra = line_info;
+    options.n_extra = c->values[CLI_OPT_LINE_INFO] != NULL ? 1 : 0;
     (void)ptxasm_run(&options, ptx.ptr, ptx.len, &done);
     run_exit status = finish(c, file, r, &done);
     ptxasm_result_free(&done);

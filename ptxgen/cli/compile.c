@@ -98,6 +98,7 @@ run_exit cli_options(cli *c, ptxgen_options *out)
         .n_settings = sets.n,
         .sink = {NULL, write_to_stderr},
         .clock_ns = now_ns,
+        .line_info = text_of(v[CLI_OPT_LINE_INFO] != NULL ? c->operands[0] : NULL),
     };
     return check_arch(c);
 }

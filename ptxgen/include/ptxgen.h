@@ -134,6 +134,11 @@ typedef struct ptxgen_options {
     ptxgen_sink sink;
     uint64_t (*clock_ns)(void *user); /* a running clock, in nanoseconds; NULL: no times */
     void *clock_user;
+    /* Name of the source; not empty: the PTX says by `.file` and `.loc` which line and column of it
+     * each instruction comes from, for profilers and debuggers (ptxas -lineinfo). The places are
+     * those of the IR text, or what ptxgen_builder_at said. Quotes, control characters and what is
+     * not ASCII become '_'. */
+    ptxgen_str line_info;
 } ptxgen_options;
 
 /* Compiles IR text. `options` may be NULL. On success and on failure alike *out carries diagnostics

@@ -296,6 +296,35 @@ def cubins(c):
             assert " 0 bytes spill stores, 0 bytes spill loads" in said, (kernel, arch, said)
 
 
+def line_information(c):
+    """The PTX says where it comes from, the executor and ptxas find it there, and nothing else changes."""
+    c.write("over.ptir", FILE.replace("store %q, %w, %m", "store %q, %w"))
+    plain = c.run("compile", "over.ptir", want=0).out
+    said = c.run("compile", "over.ptir", "--line-info", want=0).out
+    assert "".join(l for l in plain.splitlines(True)) == "".join(
+        l for l in said.splitlines(True) if not l.startswith(("\t.loc\t", ".file\t"))).removesuffix("\n"), said
+    source = FILE.replace("store %q, %w, %m", "store %q, %w").splitlines()
+    places = re.findall(r"\.loc\t1 (\d+) (\d+)\n\t(?:@%\w+ )?([a-z]+)", said)
+    assert len(places) > 8
+    for line, column, opcode in places:
+        text = source[int(line) - 1][int(column) - 1:]
+        assert opcode not in ("st", "fma") or text.startswith(("store" if opcode == "st" else "fma", "%w")), (opcode, text)
+    assert said.endswith('\n.file\t1 "over.ptir"\n')
+    c.write("over.ptx", said)
+    args = ["exec", "over.ptx", "--grid=2", "--block=128", "--arg=in:x.npy", "--arg=out:y.npy:f32:130", "--arg=s32:130"]
+    c.write("x.npy", harness.npy("<f4", (256,), [1.0] * 256))
+    r = c.run(*args, want=4)
+    assert re.search(r"(?m)^over\.ptir:19:3: note: ", r.err), r.err
+    at = json.loads(c.run(*args, "--json", want=4).out)["launches"][0]["faults"][0]["at"]
+    assert at["source"] == {"file": "over.ptir", "line": 19, "column": 3}, at
+    ptxas = find_ptxas()
+    if ptxas is not None:
+        c.run("compile", "over.ptir", "--emit=cubin", "-o", "a.cubin", f"--ptxas={ptxas}", want=0)
+        c.run("compile", "over.ptir", "--line-info", "--emit=cubin", "-o", "b.cubin", f"--ptxas={ptxas}", want=0)
+        assert b"over.ptir" in c.read("b.cubin") and b"over.ptir" not in c.read("a.cubin")
+    c.run("kernel", "gelu", "--line-info", want=2)
+
+
 def no_ptxas_is_3(c):
     c.write("f.ptir", FILE)
     c.run("compile", "f.ptir", "--emit=cubin", "-o", "f.cubin", "--ptxas=/no/such/ptxas", want=3)
@@ -319,5 +348,5 @@ if __name__ == "__main__":
         library_kernels_broadcast, arrays_come_and_go, wrong_arrays, one_file_has_many_names, promised_divisors_are_checked,
         all_outputs_or_none,
         a_wrong_kernel_is_4, reports_as_json, manifest_is_json, ptx_is_accepted_by_our_checker,
-        arch_overrides_the_module, cubins, no_ptxas_is_3, starts_fast,
+        arch_overrides_the_module, cubins, line_information, no_ptxas_is_3, starts_fast,
     ])

@@ -95,6 +95,48 @@ Test(exec_load, entries_and_parameters)
     ptxexec_module_destroy(m);
 }
 
+/* The place that `.loc` names holds until the next one of the function. */
+Test(exec_load, source_lines)
+{
+    static const char text[] =
+        EXEC_HEAD("sm_80") ".func later(.param .b32 x);\n"              /* 4 */
+                           ".visible .entry a()\n{\n.reg .b32 %r<2>;\n" /* 7 */
+                           "mov.u32 %r0, 1;\n.loc 1 10 3\n"             /* 9 */
+                           "mov.u32 %r1, 2;\nmov.u32 %r1, 3;\n"         /* 11 */
+                           ".loc\t2 20 0, function_name $n, inlined_at 1 11 5\n"
+                           "mov.u32 %r1, 4;\n.loc 3 7 1\nret;\n}\n" /* 16 */
+                           ".func later(.param .b32 x)\n{\nret;\n}\n"
+                           ".visible .entry b()\n{\n.loc 1 99999999999 1\n.loc 1\nret;\n}\n"
+                           ".file 1 \"a.cu\"\n.file 2 \"inc/b.cuh\", 1700000000, 35\n";
+    static const struct {
+        uint32_t at, line, column;
+        const char *file;
+    } want[] = {{1, 0, 0, ""},
+                {7, 0, 0, ""},
+                {8, 0, 0, ""},
+                {9, 10, 3, "a.cu"},
+                {11, 10, 3, "a.cu"},
+                {12, 20, 0, "inc/b.cuh"},
+                {13, 20, 0, "inc/b.cuh"},
+                {15, 0, 0, ""},
+                {19, 0, 0, ""},
+                {25, 0, 0, ""},
+                {UINT32_MAX, 0, 0, ""}};
+    ptxexec_module *m = NULL;
+    cr_assert_eq(ptxexec_module_load(NULL, text, strlen(text), &m), PTXEXEC_OK);
+    for (size_t i = 0; i < sizeof want / sizeof want[0]; i++) {
+        ptxexec_source from = {.file = "?", .line = 9, .column = 9};
+        const int is_known = ptxexec_module_source(m, want[i].at, &from);
+        cr_expect_eq(is_known, want[i].line != 0, "line %u", want[i].at);
+        cr_expect_str_eq(from.file, want[i].file, "line %u", want[i].at);
+        cr_expect_eq(from.line, want[i].line, "line %u: %u", want[i].at, from.line);
+        cr_expect_eq(from.column, want[i].column, "line %u: %u", want[i].at, from.column);
+    }
+    cr_expect_eq(ptxexec_module_source(m, 9, NULL), 0);
+    cr_expect_eq(ptxexec_module_source(NULL, 9, &(ptxexec_source){0}), 0);
+    ptxexec_module_destroy(m);
+}
+
 Test(exec_load, launches_that_do_not_fit)
 {
     ptxexec_module *m = NULL;

@@ -323,7 +323,7 @@ Test(ptx_text, builder_makes_what_the_reader_reads)
     cr_assert_eq(pg_ptx_check(m, &w->diags), PG_OK, "%s",
                  w->diags.n != 0 ? w->diags.at[0].message.ptr : "");
     cr_assert_eq(pg_ptx_min_version(m), 80);
-    pg_ptx_write_map(&w->out, m, &w->arena, &lines);
+    pg_ptx_write_map(&w->out, m, &w->arena, &lines, (pg_str){"", 0});
     const char *want =
         ".version 8.0\n.target sm_90a\n.address_size 64\n\n"
         ".extern .shared .align 1024 .b8 smem[];\n\n"
@@ -345,6 +345,48 @@ Test(ptx_text, builder_makes_what_the_reader_reads)
     cr_assert_eq(pg_ptx_read(&w->arena, pg_strbuf_str(&w->out), &w->diags, &m2), PG_OK);
     const char *diff = ptx_difference(m, m2, room);
     cr_assert_null(diff, "%s", diff);
+    world_free(w);
+}
+
+/* Line information: where the place changes, in each function anew; quotes and what is not ASCII
+ * leave the name. What was written before stays as it was. */
+Test(ptx_text, places_are_written_on_request)
+{
+    world *w = world_new(pg_alloc_default());
+    pg_ptx_module *m = NULL;
+    pg_vec_u32 lines = {0};
+    const char *text = ".version 8.0\n.target sm_90\n.address_size 64\n\n"
+                       ".visible .entry a()\n{\n\t.reg .b32 %r<1>;\n\tmov.u32\t%r0, 1;\n"
+                       "\tmov.u32\t%r0, 2;\n\tbar.sync\t0;\n$L:\n\tret;\n}\n\n"
+                       ".visible .entry b()\n{\n\tret;\n}\n";
+    cr_assert_eq(pg_ptx_read(&w->arena, pg_str_of(text), &w->diags, &m), PG_OK);
+    static const pg_loc places[] = {{0, 0}, {0, 0}, {7, 3}, {7, 3}, {0, 0}, {7, 5}};
+    pg_ptx_func *f = m->funcs.at[0];
+    cr_assert_eq(f->body.n, PG_COUNT_OF(places));
+    for (uint32_t i = 0; i < f->body.n; i++) {
+        f->body.at[i].loc = places[i];
+    }
+    f->body.at[3].loc.line = 6;
+    m->funcs.at[1]->body.at[0].loc = (pg_loc){7, 5};
+    pg_ptx_write_map(&w->out, m, &w->arena, &lines, PG_STR("a\"b\xc3\xbc\n.ptir"));
+    cr_assert_str_eq(w->out.ptr,
+                     ".version 8.0\n.target sm_90\n.address_size 64\n\n"
+                     ".visible .entry a()\n{\n\t.reg .b32 %r<1>;\n\tmov.u32\t%r0, 1;\n"
+                     "\t.loc\t1 7 3\n\tmov.u32\t%r0, 2;\n\t.loc\t1 6 3\n\tbar.sync\t0;\n"
+                     "$L:\n\t.loc\t1 7 5\n\tret;\n}\n\n"
+                     ".visible .entry b()\n{\n\t.loc\t1 7 5\n\tret;\n}\n\n"
+                     ".file\t1 \"a_b___.ptir\"\n");
+    cr_assert_eq(lines.n, 24);
+    cr_assert_eq(lines.at[9 - 1], 7, "the line that says so comes from there too");
+    cr_assert_eq(lines.at[10 - 1], 7);
+    cr_assert_eq(lines.at[12 - 1], 6);
+    pg_ptx_module *again = NULL;
+    cr_assert_eq(pg_ptx_read(&w->arena, pg_strbuf_str(&w->out), &w->diags, &again), PG_OK);
+    pg_strbuf out;
+    pg_strbuf_init(&out, pg_alloc_default());
+    pg_ptx_write(&out, again);
+    cr_assert_str_eq(out.ptr, w->out.ptr);
+    pg_strbuf_fini(&out);
     world_free(w);
 }
 

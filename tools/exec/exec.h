@@ -161,6 +161,15 @@ typedef struct pe_call {
     pe_slot *args, *rets; /* in the caller's frame */
 } pe_call;
 
+/* source.c */
+typedef struct pe_source_file {
+    uint32_t number; /* of .file */
+    const char *name;
+} pe_source_file;
+typedef struct pe_source_line { /* from this line of the text on; line 0: nothing is known */
+    uint32_t ptx_line, file, line, column;
+} pe_source_line;
+
 struct ptxexec_module {
     pg_alloc alloc;
     bool has_failed_alloc; /* some request was refused while loading */
@@ -186,6 +195,8 @@ struct ptxexec_module {
     uint8_t *image, *consts;
     bool has_async_proxy; /* something that accesses memory through it */
     bool has_global_sync; /* atomics, volatile, acquire/release on memory that other CTAs see */
+    PG_VEC(pe_source_file) files;
+    PG_VEC(pe_source_line) source_lines; /* by line of the text */
     const char *target;
     uint64_t id; /* hash of the text: tells modules apart on a device */
 };

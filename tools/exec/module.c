@@ -68,6 +68,7 @@ static pg_status load(ptxexec_module *m, pg_str text)
     pe_decode_module(m);
     PG_TRY(pg_diags_status(&m->diags));
     pe_layout_shared(m);
+    pe_read_sources(m);
     m->target = pg_arena_str(&m->arena, m->ptx->target).ptr;
     fill_pools(m);
     m->id = pg_hash(text.ptr, text.len);

@@ -127,6 +127,15 @@ PTXEXEC_API PTXEXEC_CHECKED ptxexec_status ptxexec_module_param(const ptxexec_mo
                                                                 size_t entry, size_t index,
                                                                 ptxexec_param *out);
 
+/* Where a line of the PTX text comes from, as its `.file` and `.loc` lines say (nvcc -lineinfo,
+ * Triton, ptxgen --line-info): of code that was inlined, its own place, not the caller's. */
+typedef struct ptxexec_source {
+    const char *file; /* as the text spells it; owned by the module */
+    uint32_t line, column;
+} ptxexec_source;
+/* 1, or 0 and *out with file "" where the text says nothing about that line. */
+PTXEXEC_API int ptxexec_module_source(const ptxexec_module *m, uint32_t line, ptxexec_source *out);
+
 /* ---- tensor maps -------------------------------------------------------------------------------
  * What cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col take, checked without a driver or a GPU
  * (docs/executor.md). */

@@ -57,6 +57,8 @@ typedef struct run_launch {
     /* What the PTX was compiled from, so that faults stand at lines of the author's; or NULL. */
     const ptxgen_result *compiled;
     const char *ir; /* the text that went in; NULL: none (a library kernel) */
+    /* Set while the executor has the PTX loaded: what its .loc lines say. */
+    const ptxexec_module *module;
     run_on device;
     const run_step *steps;
     uint32_t n_steps; /* in this order */

@@ -59,8 +59,9 @@ static run_exit no_entry(const cpu *c, const char *entry)
 
 static run_exit load(cpu *c)
 {
-    const run_launch *l = c->base.launch;
+    run_launch *l = c->base.launch;
     ptxexec_status status = ptxexec_module_load(NULL, l->ptx.ptr, l->ptx.len, &c->module);
+    l->module = c->module;
     size_t n = c->module == NULL ? 0 : ptxexec_module_diag_count(c->module);
     for (size_t i = 0; i < n; i++) {
         const ptxexec_diag d = ptxexec_module_diag(c->module, i);
@@ -86,6 +87,7 @@ static run_exit cpu_close(run_target *t)
     cpu *c = (cpu *)t;
     ptxexec_device_destroy(c->device);
     ptxexec_module_destroy(c->module);
+    t->launch->module = NULL;
     return RUN_OK;
 }
 

@@ -46,6 +46,15 @@ void run_print_at(const run_msgs *m, const run_launch *l, const run_note *what)
         note.help = "";
     }
     run_print(m, &note);
+    ptxexec_source from;
+    if (l->compiled == NULL && ptxexec_module_source(l->module, what->line, &from) != 0) {
+        const run_note at_source = {.file = from.file,
+                                    .line = from.line,
+                                    .column = from.column,
+                                    .severity = "note",
+                                    .message = "what the instruction was compiled from"};
+        run_print(m, &at_source);
+    }
     pg_strbuf_fini(&place);
 }
 

@@ -59,6 +59,12 @@ static void put_access(pg_strbuf *out, const run_launch *l, const char *key,
         pg_putf(out, ", \"source_line\": %u",
                 (unsigned)ptxgen_result_source_line(l->compiled, a->line));
     }
+    ptxexec_source from;
+    if (l->compiled == NULL && ptxexec_module_source(l->module, a->line, &from) != 0) {
+        pg_put(out, ", \"source\": {");
+        run_json_text(out, "file", from.file);
+        pg_putf(out, ", \"line\": %u, \"column\": %u}", (unsigned)from.line, (unsigned)from.column);
+    }
     pg_put(out, ", ");
     put_three(out, "cta", a->cta);
     pg_put(out, ", ");
