@@ -1,4 +1,5 @@
 /* lower.c: the entry of the lowering: module, kernels, parameters, directives, regions. */
+#include <stdio.h>
 #include <string.h>
 
 #include "emit/lower_int.h"
@@ -275,12 +276,40 @@ static void make_room(pg_lw *c, pg_ptx_func *f)
            pg_vec_room(c->ptx->arena, &f->regs, n) && pg_vec_room(&c->scratch, &c->vn, n));
 }
 
+static bool is_named(const pg_module *m, pg_str name)
+{
+    const pg_interner *syms = &m->ctx->syms;
+    for (const pg_kernel *k = m->kernels; k != NULL; k = k->next) {
+        bool is_found = pg_str_eq(pg_sym_text(syms, k->name), name);
+        for (uint32_t i = 0; i < k->n_params && !is_found; i++) {
+            const pg_sym of_param = pg_value_of(k, k->params[i].val)->name;
+            is_found = pg_str_eq(pg_sym_text(syms, of_param), name);
+        }
+        if (is_found) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The name of shared memory: one that no kernel has, nor a parameter, which would hide it. */
+static pg_str smem_name(pg_lw *c)
+{
+    pg_str name = PG_STR("smem");
+    for (uint32_t n = 1; is_named(c->m, name); n++) {
+        char text[20];
+        (void)snprintf(text, sizeof text, "smem_%u", n);
+        name = pg_arena_str(c->ptx->arena, pg_str_of(text));
+    }
+    return name;
+}
+
 static pg_status lower_kernel(pg_lw *c)
 {
     uint32_t n_errors = c->diags->n_errors;
     PG_TRY(pg_launch_plan_make(c->k, &c->scratch, c->diags, &c->plan));
     if (is_any_smem(c) && c->smem_sym == 0) {
-        c->smem_sym = pg_ptx_var_new(c->ptx, PG_PTX_SP_SHARED, PG_STR("smem"), PG_PTX_B8, 0, 1024,
+        c->smem_sym = pg_ptx_var_new(c->ptx, PG_PTX_SP_SHARED, smem_name(c), PG_PTX_B8, 0, 1024,
                                      PG_PTX_L_EXTERN);
     }
     pg_ptx_func *f = pg_ptx_func_new(c->ptx, pg_sym_text(&c->m->ctx->syms, c->k->name), true);

@@ -85,10 +85,48 @@ static void check_desc(pg_verifier *v, const pg_param *p)
     }
 }
 
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+/* Kernels and parameters keep their names in PTX and in the manifest (PTX ISA 4.4, Identifiers). */
+static void check_name(pg_verifier *v, pg_sym sym, pg_loc loc)
+{
+    const pg_str name = pg_sym_text(&v->m->ctx->syms, sym);
+    bool is_good = name.len != 0 && is_letter(name.ptr[0]) && !pg_str_is(name, "_") &&
+                   !pg_str_is(name, "WARP_SZ");
+    for (size_t i = 1; i < name.len && is_good; i++) {
+        is_good = is_letter(name.ptr[i]) || (name.ptr[i] >= '0' && name.ptr[i] <= '9');
+    }
+    if (!is_good) {
+        const bool is_empty = name.len == 0;
+        pg_verify_error(v, PG_D_NAME_FORM, loc, is_empty ? "a number" : "'",
+                        is_empty ? "" : name.ptr, is_empty ? "" : "'");
+    }
+}
+
+/* Names of parameters; the parser says it of text, with the place of the other one. */
+static void check_param_names(pg_verifier *v)
+{
+    pg_map seen;
+    pg_map_init(&seen, &v->scratch);
+    for (uint32_t i = 0; i < v->k->n_params; i++) {
+        const pg_param *p = &v->k->params[i];
+        const pg_sym name = pg_value_of(v->k, p->val)->name;
+        check_name(v, name, p->loc);
+        if (name.id != 0 && pg_map_get(&seen, name.id) != NULL) {
+            bad_param(v, p, "another parameter has its name");
+        }
+        (void)pg_map_put(&seen, name.id, 1);
+    }
+}
+
 void pg_verify_params(pg_verifier *v)
 {
     const uint64_t of_pointer =
         BIT(IN) | BIT(OUT) | BIT(INOUT) | BIT(SHAPE) | BIT(STRIDES) | BIT(ALIGN) | BIT(NOALIAS);
+    check_param_names(v);
     for (uint32_t i = 0; i < v->k->n_params; i++) {
         const pg_param *p = &v->k->params[i];
         pg_type type = pg_val_type(v->k, p->val);
@@ -142,6 +180,7 @@ void pg_verify_kernel_attrs(pg_verifier *v)
     const pg_kernel *k = v->k;
     pg_verify_attr_set(v, &k->attrs, BIT(WARPS) | BIT(MIN_CTAS) | BIT(CLUSTER), "a kernel", k->loc);
     pg_verify_attr_values(v, &k->attrs, k->loc);
+    check_name(v, k->name, k->loc);
     int64_t warps = pg_attr_int(&k->attrs, PG_A_WARPS, GROUP);
     if (!is_warp_count(warps)) {
         pg_verify_error(v, PG_D_WARP_COUNT, k->loc, (long long)warps);

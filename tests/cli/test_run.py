@@ -325,6 +325,30 @@ def line_information(c):
     c.run("kernel", "gelu", "--line-info", want=2)
 
 
+def no_name_hides_shared_memory(c):
+    """Kernels and parameters may be called as we would call ours; sums over warps go through shared memory."""
+    text = """ptir 1
+module sm_80
+kernel @smem_1(%smem: ptr<f32> [in, shape=(512)], %smem_2: ptr<f32> [out, shape=(1)]) [warps=4] {
+  launch {
+    grid 1
+  }
+  %i = iota : tile<512xi32>
+  %p = addptr %smem, %i : tile<512xptr<f32>>
+  %x = load %p : tile<512xf32>
+  %s = reduce %x [op=sum] : f32
+  store %smem_2, %s
+  return
+}
+"""
+    c.write("s.ptir", text)
+    ptx = c.run("compile", "s.ptir", want=0).out
+    assert ".extern .shared .align 1024 .b8 smem_3[];" in ptx, ptx
+    c.write("x.npy", harness.npy("<f4", (512,), [float(i % 7) for i in range(512)]))
+    c.run("run", "s.ptir", "--in=smem=x.npy", "--out=smem_2=y.npy", "--races", "--verify", want=0)
+    assert harness.read_npy(c.read("y.npy"))[2] == [float(sum(i % 7 for i in range(512)))]
+
+
 def no_ptxas_is_3(c):
     c.write("f.ptir", FILE)
     c.run("compile", "f.ptir", "--emit=cubin", "-o", "f.cubin", "--ptxas=/no/such/ptxas", want=3)
@@ -348,5 +372,5 @@ if __name__ == "__main__":
         library_kernels_broadcast, arrays_come_and_go, wrong_arrays, one_file_has_many_names, promised_divisors_are_checked,
         all_outputs_or_none,
         a_wrong_kernel_is_4, reports_as_json, manifest_is_json, ptx_is_accepted_by_our_checker,
-        arch_overrides_the_module, cubins, line_information, no_ptxas_is_3, starts_fast,
+        arch_overrides_the_module, cubins, line_information, no_name_hides_shared_memory, no_ptxas_is_3, starts_fast,
     ])

@@ -90,7 +90,7 @@ uint32_t pe_atom_take(pe_dec *d);
 pe_decoder pe_decoder_find(pg_str opcode);
 /* Decodes all functions with bodies; errors go to m->diags. */
 void pe_decode_module(ptxexec_module *m);
-void pe_read_sources(ptxexec_module *m); /* source.c */
+void pe_read_sources(ptxexec_module *m);  /* source.c */
 void pe_layout_module(ptxexec_module *m); /* variables, entries; before decoding */
 void pe_layout_shared(ptxexec_module *m); /* after decoding: needs to know who names what */
 
