@@ -1,5 +1,4 @@
 /* lower.c: the entry of the lowering: module, kernels, parameters, directives, regions. */
-#include <stdio.h>
 #include <string.h>
 
 #include "emit/lower_int.h"
@@ -295,12 +294,15 @@ static bool is_named(const pg_module *m, pg_str name)
 /* The name of shared memory: one that no kernel has, nor a parameter, which would hide it. */
 static pg_str smem_name(pg_lw *c)
 {
-    pg_str name = PG_STR("smem");
-    for (uint32_t n = 1; is_named(c->m, name); n++) {
-        char text[20];
-        (void)snprintf(text, sizeof text, "smem_%u", n);
-        name = pg_arena_str(c->ptx->arena, pg_str_of(text));
+    pg_strbuf text;
+    pg_strbuf_init(&text, c->m->ctx->alloc);
+    pg_put(&text, "smem");
+    for (uint32_t n = 1; is_named(c->m, pg_strbuf_str(&text)); n++) {
+        pg_strbuf_clear(&text);
+        pg_putf(&text, "smem_%u", n);
     }
+    const pg_str name = pg_arena_str(c->ptx->arena, pg_strbuf_str(&text));
+    pg_strbuf_fini(&text);
     return name;
 }
 
