@@ -121,6 +121,24 @@ static size_t bad_length(const pg_lexer *l)
     return n;
 }
 
+void pg_lex_skip_comment(pg_lexer *l, const pg_tok *bad)
+{
+    const bool is_block = bad->text.len > 1 && bad->text.ptr[0] == '/' && bad->text.ptr[1] == '*';
+    l->at = (size_t)(bad->text.ptr - l->source.ptr) + (is_block ? 2 : 1);
+    while (l->at < l->source.len && (is_block || l->source.ptr[l->at] != '\n')) {
+        if (is_block && peek(l, 0) == '*' && peek(l, 1) == '/') {
+            l->at += 2;
+            l->is_first = l->is_first || bad->is_first;
+            return;
+        }
+        if (l->source.ptr[l->at++] == '\n') {
+            l->line++;
+            l->line_start = l->at;
+            l->is_first = true;
+        }
+    }
+}
+
 pg_tok pg_lex_next(pg_lexer *l)
 {
     skip_blank(l);

@@ -32,6 +32,9 @@ typedef struct pg_lexer {
 
 void pg_lex_init(pg_lexer *lexer, pg_str source);
 pg_tok pg_lex_next(pg_lexer *lexer);
+/* Behind a token that begins nothing of this language: skips a comment as C has it, else the line.
+ */
+void pg_lex_skip_comment(pg_lexer *lexer, const pg_tok *bad);
 
 static inline bool pg_tok_is(const pg_tok *t, char punct)
 {

@@ -27,6 +27,12 @@ void pg_parse_advance(pg_parser *p)
         if (p->is_skipping) {
             continue;
         }
+        if (p->tok.is_first || pg_str_is(pg_str_sub(p->tok.text, 0, 2), "/*")) {
+            pg_lex_skip_comment(&p->lexer, &p->tok);
+        }
+        if (p->tok.loc.line == p->bad_line || p->tok.loc.line == p->quiet_line) {
+            continue;
+        }
         p->bad_line = p->tok.loc.line;
         pg_str text = pg_str_sub(p->tok.text, 0, 1);
         unsigned char c = (unsigned char)text.ptr[0];
@@ -143,6 +149,7 @@ static bool parse_param(pg_parser *p, pg_lexer *attrs_at, pg_tok *attrs_tok)
     pg_tok name = p->tok;
     pg_type type = {0};
     if (name.kind != PG_TOK_VAL) {
+        p->start_line = name.loc.line; /* in parentheses, lines end anywhere */
         return pg_parse_failed(p, "a parameter, as %x: f32");
     }
     pg_parse_advance(p);
@@ -317,7 +324,8 @@ static void parse_items(pg_parser *p)
             }
         } else {
             if (!is_quiet && p->tok.kind == PG_TOK_WORD) {
-                const char *more = pg_parse_suggest(p, p->tok.text, item_word, 4);
+                const char *more = pg_parse_suggest(
+                    p, p->tok.text, (pg_parse_words){item_word, 4, NULL, PG_FOREIGN_ITEM});
                 (void)pg_diag_add(p->diags, PG_D_UNKNOWN_ITEM, p->tok.loc, PG_STR_ARG(p->tok.text),
                                   more);
             } else if (!is_quiet) {

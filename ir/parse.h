@@ -3,6 +3,7 @@
 #define PG_IR_PARSE_H
 
 #include "base/vec.h"
+#include "ir/foreign.h"
 #include "ir/ir.h"
 #include "ir/lex.h"
 #include "ir/literal.h"
@@ -49,6 +50,7 @@ typedef struct pg_parser {
     bool has_skipped_equals; /* the line that was skipped last may have named some */
     bool has_lost_nesting;   /* of the kernel at hand: braces need not match any more */
     uint32_t bad_line;       /* where a character was that begins nothing; it may be the cause */
+    uint32_t quiet_line;     /* that something was said of: characters there are no news */
     bool is_end_reported;
     bool is_skipping; /* what is read will be read again: no messages */
     pg_vec_u32 names; /* by symbol id: index + 1 of `defs` of the visible definition, 0: none */
@@ -103,8 +105,15 @@ void pg_parse_region(pg_parser *p, pg_region *region);
 /* ---- after an error (parse_recover.c) ---- */
 bool pg_parse_failed(pg_parser *p, const char *wanted); /* reports; always false */
 typedef const char *pg_parse_word_at(const pg_parser *p, uint32_t index);
-/* "; did you mean `x`?" for the nearest of n words, or "". The text lives in the scratch arena. */
-const char *pg_parse_suggest(pg_parser *p, pg_str word, pg_parse_word_at *word_at, uint32_t n);
+/* The n words that a wrong one of this kind is compared with. */
+typedef struct pg_parse_words {
+    pg_parse_word_at *at;
+    uint32_t n;
+    const char *sigil; /* or NULL */
+    pg_foreign_kind foreign;
+} pg_parse_words;
+/* "; did you mean `x`?" for the nearest of them, or "". The text lives in the scratch arena. */
+const char *pg_parse_suggest(pg_parser *p, pg_str word, pg_parse_words words);
 /* Is this name, of this sigil, new among the unknown ones? Each is reported once. */
 bool pg_parse_is_news(pg_parser *p, char sigil, pg_str name);
 /* Skips to the next line, or to a closing brace. True if the line ended in an opening one. */

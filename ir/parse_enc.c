@@ -202,8 +202,11 @@ static bool parse_enc_param(pg_parser *p, pg_enc_info *e, uint32_t *seen)
         for (uint32_t i = 0; i < EP_COUNT; i++) {
             is_of_another = is_of_another || pg_str_is(name.text, enc_params[i].text);
         }
-        const char *more =
-            is_of_another ? "" : pg_parse_suggest(p, name.text, enc_param_word, EP_COUNT);
+        const char *more = is_of_another
+                               ? ""
+                               : pg_parse_suggest(p, name.text,
+                                                  (pg_parse_words){enc_param_word, EP_COUNT, NULL,
+                                                                   PG_FOREIGN_NONE});
         (void)pg_diag_add(p->diags, PG_D_ENC_NO_PARAM, name.loc, PG_STR_ARG(name.text), more);
         return false;
     }
@@ -240,7 +243,9 @@ bool pg_parse_enc_body(pg_parser *p, pg_enc_info *e)
         }
     }
     if (e->kind == PG_ENC_NONE) {
-        const char *more = pg_parse_suggest(p, kind.text, enc_kind_word, PG_ENC_KIND_COUNT - 1);
+        const char *more = pg_parse_suggest(
+            p, kind.text,
+            (pg_parse_words){enc_kind_word, PG_ENC_KIND_COUNT - 1, NULL, PG_FOREIGN_NONE});
         (void)pg_diag_add(p->diags, PG_D_UNKNOWN_ENC_KIND, kind.loc, PG_STR_ARG(kind.text), more);
         return false;
     }

@@ -33,7 +33,8 @@ bool pg_parse_find(pg_parser *p, const pg_tok *name, pg_val *out)
     }
     *out = (pg_val){0};
     if (p->n_broken == 0 && pg_parse_is_news(p, '%', name->text)) {
-        const char *more = pg_parse_suggest(p, name->text, visible_word, p->defs.n);
+        const char *more = pg_parse_suggest(
+            p, name->text, (pg_parse_words){visible_word, p->defs.n, "%", PG_FOREIGN_NONE});
         (void)pg_diag_add(p->diags, PG_D_UNKNOWN_VALUE, name->loc, PG_STR_ARG(name->text), more);
     }
     return false;
@@ -495,7 +496,8 @@ static void unknown_op(pg_parser *p, const pg_tok *word)
         }
         return;
     }
-    const char *more = pg_parse_suggest(p, word->text, op_word, PG_OP_COUNT - 1);
+    const char *more = pg_parse_suggest(
+        p, word->text, (pg_parse_words){op_word, PG_OP_COUNT - 1, NULL, PG_FOREIGN_OP});
     (void)pg_diag_add(p->diags, PG_D_UNKNOWN_OP, word->loc, PG_STR_ARG(word->text), more);
 }
 

@@ -37,12 +37,14 @@ bool pg_parse_failed(pg_parser *p, const char *wanted)
     return false;
 }
 
-const char *pg_parse_suggest(pg_parser *p, pg_str word, pg_parse_word_at *word_at, uint32_t n)
+const char *pg_parse_suggest(pg_parser *p, pg_str word, pg_parse_words words)
 {
     pg_nearest near = pg_nearest_of(word);
-    for (uint32_t i = 0; i < n; i++) {
-        pg_nearest_try(&near, pg_str_of(word_at(p, i)));
+    near.sigil = words.sigil;
+    for (uint32_t i = 0; i < words.n; i++) {
+        pg_nearest_try(&near, pg_str_of(words.at(p, i)));
     }
+    pg_foreign_try(&near, words.foreign);
     return pg_nearest_text(&near, &p->scratch, p->ctx->alloc);
 }
 
@@ -62,6 +64,7 @@ bool pg_parse_recover(pg_parser *p)
     bool is_brace = false;
     uint32_t depth = 0;
     p->has_skipped_equals = false;
+    p->quiet_line = p->tok.is_first ? p->quiet_line : p->tok.loc.line;
     while (!p->tok.is_first && !pg_tok_is(&p->tok, '}')) {
         is_brace = pg_tok_is(&p->tok, '{');
         depth += pg_tok_is(&p->tok, '(') || pg_tok_is(&p->tok, '[');

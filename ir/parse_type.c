@@ -62,7 +62,8 @@ static const char *space_word(const pg_parser *p, uint32_t i)
 static bool unknown_type(pg_parser *p, pg_str text, pg_loc loc)
 {
     uint32_t n = (uint32_t)PG_COUNT_OF(kind_words) + PG_ELEM_COUNT - 1;
-    const char *more = pg_parse_suggest(p, text, type_word, n);
+    const char *more =
+        pg_parse_suggest(p, text, (pg_parse_words){type_word, n, NULL, PG_FOREIGN_TYPE});
     (void)pg_diag_add(p->diags, PG_D_UNKNOWN_TYPE, loc, PG_STR_ARG(text), more);
     return false;
 }
@@ -86,6 +87,9 @@ static bool parse_elem(pg_parser *p, pg_type_info *info)
 static bool parse_tail(pg_parser *p, pg_type_info *info, pg_str text, pg_loc loc)
 {
     pg_parse_advance(p);
+    if (text.len == 0) {
+        return pg_parse_failed(p, "`x` and an element type, as 512xf32");
+    }
     if (pg_str_is(text, "ptr")) {
         info->is_ptr = 1;
         return pg_parse_expect(p, '<') && parse_elem(p, info) && pg_parse_expect(p, '>');
@@ -142,7 +146,9 @@ bool pg_parse_enc_use(pg_parser *p, pg_enc *out)
     const uint32_t *at = sym.id == 0 ? NULL : pg_map_get(&p->encs, sym.id);
     if (at == NULL) {
         if (pg_parse_is_news(p, '#', p->tok.text)) {
-            const char *more = pg_parse_suggest(p, p->tok.text, enc_name_word, p->module->encs.n);
+            const char *more = pg_parse_suggest(
+                p, p->tok.text,
+                (pg_parse_words){enc_name_word, p->module->encs.n, "#", PG_FOREIGN_NONE});
             (void)pg_diag_add(p->diags, PG_D_UNKNOWN_ENC, p->tok.loc, PG_STR_ARG(p->tok.text),
                               more);
         }
@@ -458,7 +464,8 @@ static bool parse_attr(pg_parser *p, pg_attrs *out)
     pg_attr_id id = pg_attr_find(name.text);
     pg_parse_advance(p);
     if (id == PG_A_NONE) {
-        const char *more = pg_parse_suggest(p, name.text, attr_word, PG_A_COUNT - 1);
+        const char *more = pg_parse_suggest(
+            p, name.text, (pg_parse_words){attr_word, PG_A_COUNT - 1, NULL, PG_FOREIGN_NONE});
         (void)pg_diag_add(p->diags, PG_D_UNKNOWN_ATTR, name.loc, PG_STR_ARG(name.text), more);
         out->is_partial = true;
         skip_value(p);

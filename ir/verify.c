@@ -55,7 +55,7 @@ static void hide_from(pg_verifier *v, uint32_t n)
     }
 }
 
-static const char *value_name(const pg_verifier *v, pg_val val)
+const char *pg_verify_value_name(const pg_verifier *v, pg_val val)
 {
     pg_str name = pg_sym_text(&v->m->ctx->syms, pg_value_of(v->k, val)->name);
     return name.len == 0 ? "a value without a name" : name.ptr;
@@ -67,7 +67,7 @@ static void check_visible(pg_verifier *v, pg_val val, pg_loc loc, const char *us
     if (val.id == 0 || val.id >= v->k->values.n) {
         pg_verify_error(v, PG_D_NO_OPERAND, loc, user);
     } else if (value->kind != PG_V_CONST && v->state[val.id] != VISIBLE) {
-        pg_verify_error(v, PG_D_NOT_VISIBLE, loc, user, value_name(v, val));
+        pg_verify_error(v, PG_D_NOT_VISIBLE, loc, user, pg_verify_value_name(v, val));
     }
 }
 
@@ -208,6 +208,7 @@ static void check_op(pg_verifier *v, const pg_inst *i, bool is_whole)
         pg_verify_special(v, i);
         if (is_whole) {
             pg_verify_hw(v, i);
+            pg_verify_role(v, i);
         }
     }
     for (uint32_t r = 0; r < i->n_out; r++) { /* a token is a token all the same */
@@ -281,7 +282,11 @@ static bool kernel_begin(pg_verifier *v, const pg_kernel *k)
     pg_map_init(&v->token_tiles, &v->scratch);
     v->state = PG_NEWS(&v->scratch, uint8_t, k->values.n);
     v->is_doubtful = PG_NEWS(&v->scratch, bool, k->values.n);
-    return v->state != NULL && v->is_doubtful != NULL;
+    v->param_of = PG_NEWS(&v->scratch, uint32_t, k->values.n);
+    if (v->param_of != NULL) {
+        pg_verify_role_params(v);
+    }
+    return v->state != NULL && v->is_doubtful != NULL && v->param_of != NULL;
 }
 
 static void check_kernel(pg_verifier *v, const pg_kernel *k)

@@ -21,6 +21,7 @@ typedef struct pg_verifier {
     bool is_launch;   /* the region at hand is the launch region */
     uint32_t depth;
     uint8_t *state;     /* by value id: see verify.c */
+    uint32_t *param_of; /* by value id: see verify_role.c */
     bool *is_doubtful;  /* by value id: something was said of the operation that gives it */
     pg_vec_u32 visible; /* ids of the values in scope */
     pg_map types_seen;  /* type id -> 1: checked already */
@@ -41,6 +42,8 @@ static inline const char *pg_verify_op_text(const pg_inst *i)
     return pg_op_infos[i->op].text;
 }
 
+const char *pg_verify_value_name(const pg_verifier *v, pg_val val);
+
 /* Same type, or the same but that one of them has no encoding yet. */
 bool pg_verify_agree(const pg_verifier *v, pg_type a, pg_type b);
 
@@ -57,6 +60,8 @@ void pg_verify_special(pg_verifier *v,
                        const pg_inst *i); /* verify_shape.c: what the table cannot say */
 void pg_verify_mma(pg_verifier *v, const pg_inst *i); /* verify_mma.c: mma, umma, async.get */
 void pg_verify_async_get(pg_verifier *v, const pg_inst *i);
+void pg_verify_role_params(pg_verifier *v); /* verify_role.c */
+void pg_verify_role(pg_verifier *v, const pg_inst *i);
 void pg_verify_hw(pg_verifier *v, const pg_inst *i); /* verify_hw.c */
 void pg_verify_params(pg_verifier *v);               /* verify_kernel.c */
 void pg_verify_kernel_attrs(pg_verifier *v);

@@ -214,7 +214,7 @@ static void check_mma_wait(pg_verifier *v, const pg_inst *i)
     pg_type result = pg_val_type(v->k, i->out[0]);
     if (tile.id != 0 && !pg_type_eq(tile, result)) {
         pg_verify_error(v, PG_D_RESULT_CLASS, i->loc, 1, "mma.wait", pg_verify_type_text(v, result),
-                        pg_verify_type_text(v, tile));
+                        pg_verify_type_text(v, tile), "");
     }
 }
 

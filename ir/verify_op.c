@@ -2,6 +2,7 @@
  * results, which attributes, on which targets. */
 #include <string.h>
 
+#include "base/suggest.h"
 #include "ir/verify.h"
 
 /* ---- counts -------------------------------------------------------------------------------- */
@@ -127,6 +128,13 @@ static pg_type related_type(const pg_verifier *v, const pg_inst *i, uint16_t cla
     }
 }
 
+static pg_type without_enc(const pg_verifier *v, pg_type type)
+{
+    pg_type_info info = *pg_type_get(v->types, type);
+    info.enc = (pg_enc){0};
+    return pg_type_intern(v->m->ctx->types, &info);
+}
+
 static bool check_classes(pg_verifier *v, const pg_inst *i)
 {
     bool is_good = true;
@@ -146,8 +154,10 @@ static bool check_classes(pg_verifier *v, const pg_inst *i)
             is_good = false; /* said of the same value, as an earlier operand */
         } else if (!is_right) {
             wrong = i->in[j];
-            pg_verify_error(v, PG_D_OPERAND_CLASS, i->loc, j + 1, pg_verify_op_text(i),
-                            pg_verify_type_text(v, type), text == NULL ? "a value" : text);
+            const bool is_enc = want.id != 0 && pg_verify_agree(v, without_enc(v, type), want);
+            pg_verify_error(v, is_enc ? PG_D_OPERAND_ENC : PG_D_OPERAND_CLASS, i->loc, j + 1,
+                            pg_verify_op_text(i), pg_verify_type_text(v, type),
+                            text == NULL ? "a value" : text);
             is_good = false;
         }
     }
@@ -162,11 +172,11 @@ static bool is_arithmetic(pg_elem e)
     return e == PG_F16 || e == PG_BF16 || e == PG_F32 || e == PG_F64;
 }
 
-static bool is_result(const pg_verifier *v, const pg_inst *i, pg_type type)
+/* `want`: the type that follows from the operands, id 0 where none does. */
+static bool is_result(const pg_verifier *v, const pg_inst *i, pg_type type, pg_type *want)
 {
     const pg_type_info *t = pg_type_get(v->types, type);
     pg_type first = i->n_in > 0 ? pg_val_type(v->k, i->in[0]) : (pg_type){0};
-    pg_type want;
     switch (pg_op_infos[i->op].res) {
     case PG_R_TYPED: return is_data(t);
     case PG_R_INT: return pg_type_is_int(v->types, type);
@@ -177,19 +187,22 @@ static bool is_result(const pg_verifier *v, const pg_inst *i, pg_type type)
         if (!is_data(pg_type_get(v->types, first))) {
             return true; /* reported as the operand's error */
         }
-        want = pg_type_with_elem(v->m->ctx->types, first, PG_I1, false);
-        return pg_verify_agree(v, type, want);
+        *want = pg_type_with_elem(v->m->ctx->types, first, PG_I1, false);
+        return pg_verify_agree(v, type, *want);
     case PG_R_CAST:
-        want = pg_type_with_elem(v->m->ctx->types, first, (pg_elem)t->elem, false);
-        return is_data(t) && t->is_ptr == 0 && pg_verify_agree(v, type, want);
+        if (!is_data(pg_type_get(v->types, first))) {
+            return is_data(t);
+        }
+        *want = pg_type_with_elem(v->m->ctx->types, first, (pg_elem)t->elem, false);
+        return is_data(t) && t->is_ptr == 0 && pg_verify_agree(v, type, *want);
     case PG_R_PTR: return is_data(t) && t->is_ptr != 0;
     case PG_R_LOAD:
         if (!pg_type_is_ptr(v->types, first)) {
             return true;
         }
-        want = pg_type_with_elem(v->m->ctx->types, first,
-                                 (pg_elem)pg_type_get(v->types, first)->elem, false);
-        return pg_verify_agree(v, type, want);
+        *want = pg_type_with_elem(v->m->ctx->types, first,
+                                  (pg_elem)pg_type_get(v->types, first)->elem, false);
+        return pg_verify_agree(v, type, *want);
     case PG_R_I32:
     case PG_R_I32X2: return is_scalar_of(t, PG_I32);
     case PG_R_BUF: return t->kind == PG_TY_BUF;
@@ -222,6 +235,34 @@ static const char *const result_texts[] = {
     [PG_R_REGION] = "a value",
 };
 
+/* The operation of the same name for the other kind of numbers, where that is what the result
+ * wants. */
+static const char *sibling_text(pg_verifier *v, const pg_inst *i, pg_type type)
+{
+    const char *name = pg_op_infos[i->op].text;
+    pg_nearest near = {.word = {"", 0}};
+    for (const char *kind = "fi"; *kind != '\0'; kind++) {
+        char other[32];
+        const size_t n = strlen(name);
+        if (n == 0 || n >= sizeof other) {
+            break;
+        }
+        memcpy(other, name, n + 1);
+        other[0] = *kind;
+        pg_inst as = *i;
+        pg_type want = {0};
+        const pg_op op = pg_op_find(pg_str_of(other));
+        as.op = (uint16_t)op;
+        const bool is_typed =
+            op != PG_OP_NONE && op != i->op &&
+            (pg_op_infos[op].res == PG_R_INT || pg_op_infos[op].res == PG_R_FLOAT);
+        if (is_typed && is_result(v, &as, type, &want)) {
+            near.word = pg_str_of(pg_op_infos[op].text);
+        }
+    }
+    return pg_nearest_text(&near, &v->scratch, v->m->ctx->alloc);
+}
+
 /* Is it not known how many warps run here, since the text had an error about that? */
 static bool has_partial_warps(const pg_verifier *v, const pg_inst *i)
 {
@@ -235,9 +276,13 @@ static bool check_results(pg_verifier *v, const pg_inst *i)
     for (uint32_t r = 0; r < i->n_out; r++) {
         pg_type type = pg_val_type(v->k, i->out[r]);
         pg_verify_type(v, type, i->loc);
-        if (!is_result(v, i, type)) {
+        pg_type want = {0};
+        if (!is_result(v, i, type, &want)) {
+            const char *text = want.id != 0 ? pg_verify_type_text(v, want) : NULL;
+            const char *more = sibling_text(v, i, type);
             pg_verify_error(v, PG_D_RESULT_CLASS, i->loc, r + 1, pg_verify_op_text(i),
-                            pg_verify_type_text(v, type), result_texts[pg_op_infos[i->op].res]);
+                            pg_verify_type_text(v, type),
+                            text == NULL ? result_texts[pg_op_infos[i->op].res] : text, more);
             is_good = false;
         }
         const pg_type_info *t = pg_type_get(v->types, type);

@@ -92,7 +92,8 @@ static void check_reduce(pg_verifier *v, const shapes *s)
         return;
     }
     if (r.dim >= rank) {
-        pg_verify_error(v, PG_D_NO_DIM, s->i->loc, pg_verify_type_text(v, s->in_type));
+        pg_verify_error(v, PG_D_NO_DIM, s->i->loc, (long long)r.dim,
+                        pg_verify_type_text(v, s->in_type));
         return;
     }
     uint32_t extent = (uint32_t)s->in->dims[r.dim];
@@ -129,8 +130,9 @@ static void check_atomic(pg_verifier *v, const shapes *s)
 
 static void check_iota(pg_verifier *v, const shapes *s)
 {
-    if (pg_attr_int(&s->i->attrs, PG_A_DIM, 0) >= s->out->rank) {
-        pg_verify_error(v, PG_D_NO_DIM, s->i->loc, pg_verify_type_text(v, s->out_type));
+    const long long dim = pg_attr_int(&s->i->attrs, PG_A_DIM, 0);
+    if (dim >= s->out->rank) {
+        pg_verify_error(v, PG_D_NO_DIM, s->i->loc, dim, pg_verify_type_text(v, s->out_type));
     }
 }
 
@@ -195,8 +197,8 @@ static void check_compare(pg_verifier *v, const shapes *s)
     if (wants_float ? !is_float || !is_castable(s->in) : !is_int) {
         pg_verify_error(v, PG_D_OPERAND_CLASS, s->i->loc, 1, pg_verify_op_text(s->i),
                         pg_verify_type_text(v, s->in_type),
-                        wants_float ? "f16, bf16, f32, f64, or a tile of them"
-                                    : "an integer or a tile of integers");
+                        wants_float ? "floats; icmp and ucmp compare integers"
+                                    : "integers; fcmp compares floats");
     }
 }
 

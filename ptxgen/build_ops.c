@@ -1,4 +1,6 @@
 /* Operations of the public builder. */
+#include "ir/foreign.h"
+
 #include "build.h"
 
 pg_inst *pg_build_inst(ptxgen_builder *b, const char *op_name, uint32_t n_in,
@@ -14,6 +16,7 @@ pg_inst *pg_build_inst(ptxgen_builder *b, const char *op_name, uint32_t n_in,
         for (uint32_t o = 1; o < PG_OP_COUNT; o++) {
             pg_nearest_try(&near, pg_str_of(pg_op_infos[o].text));
         }
+        pg_foreign_try(&near, PG_FOREIGN_OP);
         pg_build_fail_name(b, PG_D_BUILD_OP, op_name, &near);
         return NULL;
     }

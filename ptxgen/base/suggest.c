@@ -42,6 +42,7 @@ void pg_nearest_try(pg_nearest *n, pg_str word)
     if (d < n->distance && n->wanted.len != 0 && word.len != 0) {
         n->distance = d;
         n->word = word;
+        n->other = NULL;
     }
 }
 
@@ -52,7 +53,12 @@ const char *pg_nearest_text(const pg_nearest *n, pg_arena *arena, pg_alloc alloc
     }
     pg_strbuf text;
     pg_strbuf_init(&text, alloc);
-    pg_putf(&text, "; did you mean `%.*s`?", PG_STR_ARG(n->word));
+    const char *sigil = n->sigil == NULL ? "" : n->sigil;
+    pg_putf(&text, "; did you mean `%s%.*s`", sigil, PG_STR_ARG(n->word));
+    if (n->other != NULL) {
+        pg_putf(&text, " or `%s%s`", sigil, n->other);
+    }
+    pg_put(&text, "?");
     const char *copy = pg_arena_str(arena, pg_strbuf_str(&text)).ptr;
     pg_strbuf_fini(&text);
     return copy == NULL ? "" : copy;

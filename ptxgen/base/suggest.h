@@ -9,6 +9,8 @@ enum { PG_LONGEST_WORD = 40 }; /* longer ones are never near */
 
 typedef struct pg_nearest {
     pg_str wanted, word;
+    const char *other; /* as good as `word`, or NULL */
+    const char *sigil; /* that stands before the words, or NULL */
     uint32_t distance; /* of `word`; while there is none, it must be closer than this */
 } pg_nearest;
 
@@ -18,7 +20,8 @@ uint32_t pg_edit_distance(pg_str a, pg_str b);
 /* None for a letter, fewer than 2 edits for short words, fewer than 3 for others. */
 pg_nearest pg_nearest_of(pg_str wanted);
 void pg_nearest_try(pg_nearest *n, pg_str word);
-/* "; did you mean `x`?" in the arena, or "" where nothing is near or memory ran out. */
+/* "; did you mean `x`?" (or "`x` or `y`?") in the arena, or "" where nothing is near or memory ran
+ * out. */
 const char *pg_nearest_text(const pg_nearest *n, pg_arena *arena, pg_alloc alloc);
 
 #endif

@@ -48,13 +48,13 @@ MISTAKES = [
     ("(%acc = %zero) :", "(%acc = %zero)", 14, 1005, "expected `{`, found 'tile'"),
     ("[warps=4] {", "[warps=4]", 4, 1034, "the line ends where `{` is expected"),
     # A name that is not there, and its uses.
-    ("%lane = iota", "%lain = iota", 11, 1014, "%lane is not defined here; did you mean `lain`?"),
+    ("%lane = iota", "%lain = iota", 11, 1014, "%lane is not defined here; did you mean `%lain`?"),
     ("%lane = iota", "= iota", 9, 1005, "expected an operation, found '='"),
     ("%lane = iota", "lane = iota", 9, 1005, "expected a result, as %x, found 'lane'"),
     ("%mask = icmp %lane", "%limit = icmp %lane", 11, 1015, "%limit is already defined in line 10"),
     ("%next = fadd", "%next = fad", 16, 1008, "there is no operation 'fad'; did you mean `fadd`?"),
     ("enc #rows", "#rows", 3, 1005, "expected `enc` or `kernel`, found '#rows'"),
-    ("enc #rows", "enc #row", 9, 1013, "encoding #rows is not defined; did you mean `row`?"),
+    ("enc #rows", "enc #row", 9, 1013, "encoding #rows is not defined; did you mean `#row`?"),
     ("blocked [", "bloked [", 3, 1030, "there is no kind of encoding 'bloked'; did you mean `blocked`?"),
     ("lanes=(32)", "lane=(32)", 3, 1031, "this kind of encoding takes no 'lane'"),
     # Words with values.

@@ -11,7 +11,8 @@
 
 static const char good[] =
     "ptir 1\nmodule sm_90a\nenc #b = blocked [order=(0), regs=(2), lanes=(32), warps=(4)]\n"
-    "kernel @k(%p: ptr<f32> [in, shape=(%n, 4)], %n: i32) [warps=4] {\n  launch {\n    grid %n\n  "
+    "kernel @k(%p: ptr<f32> [inout, shape=(%n, 4)], %n: i32) [warps=4] {\n  launch {\n    grid "
+    "%n\n  "
     "}\n"
     "  %i = iota : tile<256xi32, #b>\n  %q = addptr %p, %i : tile<256xptr<f32>, #b>\n"
     "  %r = for %j in 0 to %n step 1 carry (%s = 0.0) : tile<256xf32, #b> {\n"

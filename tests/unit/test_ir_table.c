@@ -4,6 +4,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "ir/foreign.h"
 #include "ir/ir.h"
 
 static const char HEAD[] = "ptir 1\nmodule sm_90a\n"
@@ -388,4 +389,29 @@ Test(ir_parse, more_operands_than_an_instruction_holds)
     cr_assert_eq(pg_parse(&f.ctx, pg_strbuf_str(&f.text), &f.diags, &f.m), PG_E_PARSE);
     cr_assert_eq(f.diags.at[0].id, PG_D_TOO_MANY);
     end(&f);
+}
+
+/* Words of other languages lead to words that are there, and are none of this one. */
+Test(ir_table, foreign_words_lead_to_ours)
+{
+    static const struct {
+        pg_foreign_kind kind;
+        const char *theirs, *ours, *other;
+    } rows[] = {
+#define FOREIGN(kind, theirs, ours, other) {PG_FOREIGN_##kind, theirs, ours, other},
+#include "ir/foreign.def"
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const char *const words[] = {rows[i].ours, rows[i].other};
+        pg_nearest near = pg_nearest_of(pg_str_of(rows[i].theirs));
+        pg_foreign_try(&near, rows[i].kind);
+        cr_assert(pg_str_is(near.word, rows[i].ours), "%s stands twice", rows[i].theirs);
+        if (rows[i].kind != PG_FOREIGN_OP) {
+            continue;
+        }
+        cr_assert_eq(pg_op_find(pg_str_of(rows[i].theirs)), PG_OP_NONE, "%s", rows[i].theirs);
+        for (size_t w = 0; w < 2 && words[w][0] != '\0'; w++) {
+            cr_assert_neq(pg_op_find(pg_str_of(words[w])), PG_OP_NONE, "%s", words[w]);
+        }
+    }
 }
