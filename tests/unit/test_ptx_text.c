@@ -305,8 +305,8 @@ Test(ptx_text, modules_share_spellings)
         }
         pg_ptx_builder_finish(&b);
         cr_assert_not(b.is_failed);
-        cr_assert_eq(pg_ptx_min_version(m), cases[i].version, "%d of module %zu",
-                     pg_ptx_min_version(m), i);
+        const int version = pg_ptx_min_version(m);
+        cr_assert_eq(version, cases[i].version, "%d of module %zu", version, i);
         cr_assert(pg_str_is(f->body.at[f->body.n - 1].text, cases[i].opcode));
         cr_assert(i != 3 || shared->at.n == n_known, "all were known");
         n_known = shared->at.n;
