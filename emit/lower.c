@@ -328,6 +328,7 @@ static pg_status lower_kernel(pg_lw *c)
     c->b.loc = c->k->loc;
     pg_map_init(&c->layouts, &c->scratch);
     pg_map_init(&c->ways, &c->scratch);
+    pg_index_init(&c->vn_index, &c->scratch);
     c->n_warps = c->plan.kernel_warps;
     lower_directives(c);
     lower_params(c);

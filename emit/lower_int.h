@@ -100,7 +100,7 @@ static inline uint32_t *pg_lw_coord(const pg_lw_layout *l, uint32_t reg)
 }
 
 typedef struct pg_vn { /* a numbered instruction */
-    uint32_t hash, next, reg;
+    uint32_t reg;
     uint32_t stmt; /* in the body */
 } pg_vn;
 
@@ -161,8 +161,7 @@ typedef struct pg_lw {
     uint32_t n_parts;
     uint32_t n_sums_made; /* the last pg_part.serial */
     PG_VEC(pg_vn) vn;
-    uint32_t *vn_head; /* by hash: the youngest + 1; n_vn_heads is 0 or a power of two */
-    uint32_t n_vn_heads;
+    pg_index vn_index; /* of vn, by opcode and operands */
     pg_lw_sum sums[PG_LW_SUMS];
     pg_move_room moves;
     pg_map ways; /* lower_smem.c: (tile, buffer, warps, operation) -> index */

@@ -103,15 +103,21 @@ static inline opnd_words words_of(const pg_ptx_opnd *o)
     return w;
 }
 
-static uint32_t vn_hash(uint32_t opcode, uint32_t n, const pg_ptx_opnd *ops)
+/* Registers are made in program order: near is the latest among the operands. */
+static pg_index_key vn_key(uint32_t opcode, uint32_t n, const pg_ptx_opnd *ops)
 {
     uint64_t h = (uint64_t)opcode << 8 ^ n;
+    uint32_t latest = 0;
     for (uint32_t i = 0; i < n; i++) {
         const opnd_words w = words_of(&ops[i]);
         h = (h ^ w.at[0]) * UINT64_C(0x9E3779B97F4A7C15);
         h = (h ^ (h >> 29) ^ w.at[1]) * UINT64_C(0xBF58476D1CE4E5B9);
+        if (ops[i].kind == PG_PTX_O_REG && ops[i].id >= latest) {
+            latest = ops[i].id + 1;
+        }
     }
-    return (uint32_t)(h >> 32);
+    const uint32_t hash = (uint32_t)(h >> 32);
+    return (pg_index_key){hash, latest == 0 ? hash : latest};
 }
 
 static bool is_same_opnd(const pg_ptx_opnd *a, const pg_ptx_opnd *b)
@@ -135,77 +141,46 @@ static bool is_same_vn(const pg_lw *c, const pg_vn *e, pg_str opcode, uint32_t n
     return true;
 }
 
-/* Chains stay short however many there are; each has its youngest first, so that scopes close. */
-static bool make_heads(pg_lw *c)
+/* The numbered instruction + 1, or 0. */
+static uint32_t find_vn(const pg_lw *c, const pg_ptx_literal *spelling, uint32_t n,
+                        const pg_ptx_opnd *ops, pg_index_probe *p)
 {
-    if (c->vn.n < c->n_vn_heads) {
-        return true;
+    uint32_t at = pg_index_first(&c->vn_index, vn_key(spelling->hash, n, ops), p);
+    while (at != 0 && !is_same_vn(c, &c->vn.at[at - 1], spelling->text, n, ops)) {
+        at = pg_index_next(&c->vn_index, p);
     }
-    const uint32_t first = c->k->n_insts < 256 ? 256 : 2u << pg_log2(c->k->n_insts);
-    const uint32_t n = c->n_vn_heads == 0 ? first : c->n_vn_heads * 2;
-    uint32_t *heads =
-        pg_arena_grow(&c->scratch, c->vn_head, sizeof *heads * c->n_vn_heads, sizeof *heads * n);
-    if (heads == NULL) {
-        return false;
-    }
-    memset(heads, 0, sizeof *heads * c->n_vn_heads);
-    c->vn_head = heads;
-    c->n_vn_heads = n;
-    for (uint32_t i = 0; i < c->vn.n; i++) {
-        uint32_t *head = &heads[c->vn.at[i].hash & (n - 1)];
-        c->vn.at[i].next = *head;
-        *head = i + 1;
-    }
-    return true;
+    return at;
 }
 
 uint32_t pg_lw_known(pg_lw *c, const char *opcode, pg_ptx_opnd a, pg_ptx_opnd b)
 {
     const pg_ptx_literal *spelling = pg_ptx_spell(&c->b, opcode, 3);
     const pg_ptx_opnd ops[2] = {a, b};
-    const uint32_t hash = vn_hash(spelling->hash, 2, ops);
-    uint32_t at = c->n_vn_heads == 0 ? 0 : c->vn_head[hash & (c->n_vn_heads - 1)];
-    while (at != 0 && (c->vn.at[at - 1].hash != hash ||
-                       !is_same_vn(c, &c->vn.at[at - 1], spelling->text, 2, ops))) {
-        at = c->vn.at[at - 1].next;
-    }
+    pg_index_probe p;
+    const uint32_t at = find_vn(c, spelling, 2, ops, &p);
     return at == 0 ? 0 : c->vn.at[at - 1].reg + 1;
-}
-
-/* Not there yet: emits it and enters it, where there is room, before *head. */
-static uint32_t emit_pure(pg_lw *c, const pg_ptx_literal *spelling, pg_ptx_type type, uint32_t n,
-                          const pg_ptx_opnd *ops, pg_vn x, uint32_t *head)
-{
-    x.reg = pg_lw_new_reg(c, type);
-    x.stmt = c->b.f->body.n;
-    x.next = head == NULL ? 0 : *head;
-    pg_ptx_opnd all[5] = {pg_lw_reg(x.reg)};
-    for (uint32_t i = 0; i < n && i < 4; i++) {
-        all[i + 1] = ops[i];
-    }
-    if (pg_ptx_inst_spelled(&c->b, spelling, all) != NULL && head != NULL &&
-        pg_vec_push(&c->scratch, &c->vn, x)) {
-        *head = c->vn.n;
-    }
-    return x.reg;
 }
 
 uint32_t pg_lw_pure(pg_lw *c, const char *opcode, pg_ptx_type type, uint32_t n,
                     const pg_ptx_opnd *ops)
 {
     const pg_ptx_literal *spelling = pg_ptx_spell(&c->b, opcode, n + 1);
-    const pg_vn x = {.hash = vn_hash(spelling->hash, n, ops)};
-    if (!make_heads(c)) {
-        return emit_pure(c, spelling, type, n, ops, x, NULL);
+    pg_index_probe p;
+    const uint32_t at = find_vn(c, spelling, n, ops, &p);
+    if (at != 0) {
+        return c->vn.at[at - 1].reg;
     }
-    uint32_t *head = &c->vn_head[x.hash & (c->n_vn_heads - 1)];
-    for (uint32_t at = *head; at != 0; at = c->vn.at[at - 1].next) {
-        const pg_vn *known = &c->vn.at[at - 1];
-        if (known->hash == x.hash && is_same_vn(c, known, spelling->text, n, ops)) {
-            return known->reg;
-        }
+    const uint32_t reg = pg_lw_new_reg(c, type), stmt = c->b.f->body.n;
+    pg_ptx_opnd all[5] = {pg_lw_reg(reg)};
+    for (uint32_t i = 0; i < n && i < 4; i++) {
+        all[i + 1] = ops[i];
     }
-    return emit_pure(c, spelling, type, n, ops, x, head);
+    if (pg_ptx_inst_spelled(&c->b, spelling, all) != NULL &&
+        (c->vn.n < c->vn.cap || pg_vec_room(&c->scratch, &c->vn, 1)) &&
+        pg_index_add(&c->vn_index, &p)) {
+        c->vn.at[c->vn.n++] = (pg_vn){.reg = reg, .stmt = stmt};
+    }
+    return reg;
 }
 
 uint32_t pg_lw_pure1(pg_lw *c, const char *opcode, pg_ptx_type type, pg_ptx_opnd a)
@@ -271,10 +246,8 @@ uint32_t pg_lw_scope_open(const pg_lw *c)
 
 void pg_lw_scope_close(pg_lw *c, uint32_t mark)
 {
-    while (c->vn.n > mark) {
-        const pg_vn *e = &c->vn.at[--c->vn.n];
-        c->vn_head[e->hash & (c->n_vn_heads - 1)] = e->next;
-    }
+    c->vn.n = mark;
+    pg_index_truncate(&c->vn_index, mark);
     memset(c->sums, 0, sizeof c->sums);
 }
 

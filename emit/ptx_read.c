@@ -187,8 +187,10 @@ bool pg_ptx_scope_open(pg_ptx_reader *r)
         pg_diag_add(r->diags, PG_D_PTX_LIMIT, r->t.loc, "nested scopes");
         return false;
     }
-    r->scopes[++r->depth] = (pg_ptx_scope){
-        .n_map = r->map.n, .n_undo = r->undo.n, .n_fixups = r->fixups.n, .id = ++r->n_scopes};
+    r->scopes[++r->depth] = (pg_ptx_scope){.n_map = r->map.entries.n,
+                                           .n_undo = r->undo.n,
+                                           .n_fixups = r->fixups.n,
+                                           .id = ++r->n_scopes};
     return true;
 }
 

@@ -117,8 +117,9 @@ static void kernel_copy(pg_module *m, const pg_kernel *from)
         value.region = NULL;
         to->values.at[to->values.n++] = value;
     }
-    for (uint32_t e = 0; e < from->consts.n; e++) {
-        if (!pg_map_put(&to->consts, from->consts.entries[e].key, from->consts.entries[e].value)) {
+    for (uint32_t e = 0; e < from->consts.entries.n; e++) {
+        const pg_map_entry *known = &from->consts.entries.at[e];
+        if (!pg_map_put(&to->consts, known->key, known->value)) {
             return;
         }
     }

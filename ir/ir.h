@@ -13,6 +13,7 @@
 #define PG_IR_IR_H
 
 #include "base/diag.h"
+#include "base/map.h"
 #include "ir/op.h"
 
 typedef struct pg_ctx { /* what modules of one thread share; outlives them */

@@ -37,7 +37,7 @@ static pg_str sym_text(const printer *p, pg_sym s)
 /* The name of an encoding; a module that is printed whole has names for all of its encodings. */
 static void put_enc_name(const printer *p, pg_enc e)
 {
-    const uint32_t *at = p->encs.arena == NULL ? NULL : pg_map_get(&p->encs, e.id);
+    const uint32_t *at = pg_map_get(&p->encs, e.id);
     pg_put_char(p->out, '#');
     if (at != NULL) {
         pg_put_str(p->out, p->enc_names.at[*at]);
@@ -367,7 +367,7 @@ static void put_inst(printer *p, const pg_inst *i);
 
 static void put_body(printer *p, const pg_region *r)
 {
-    uint32_t n_visible = p->scope.n;
+    uint32_t n_visible = p->scope.entries.n;
     pg_put(p->out, " {\n");
     p->indent++;
     for (const pg_inst *i = r == NULL ? NULL : r->first; i != NULL; i = i->next) {
@@ -407,7 +407,7 @@ static void put_header(printer *p, const pg_inst *i)
 
 static void put_inst(printer *p, const pg_inst *i)
 {
-    uint32_t n_visible = p->scope.n;
+    uint32_t n_visible = p->scope.entries.n;
     put_indent(p);
     for (uint32_t r = 0; r < i->n_out; r++) {
         choose_name(p, i->out[r]);

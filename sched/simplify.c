@@ -253,10 +253,10 @@ static void walk(pg_simplify *s, pg_region *r, uint32_t depth);
 /* One region's expressions are known in it only. */
 static void walk_scope(pg_simplify *s, pg_region *r, uint32_t depth)
 {
-    const uint32_t n = s->known.n, entries = s->table.n;
+    const uint32_t n = s->known.n;
     walk(s, r, depth);
     s->known.n = n;
-    pg_map_truncate(&s->table, entries);
+    pg_index_truncate(&s->table, n);
 }
 
 static pg_inst *visit_for(pg_simplify *s, pg_inst *loop, uint32_t depth)
@@ -392,8 +392,8 @@ static pg_inst *visit_pure(pg_simplify *s, pg_inst *i, uint32_t depth)
         return before ? before->next : parent->first; /* what folding has added */
     }
     pg_inst *next = i->next;
-    uint64_t key = 0;
-    const pg_inst *equal = pg_simplify_lookup(s, i, &key);
+    pg_expression x;
+    const pg_inst *equal = pg_simplify_lookup(s, i, &x);
     if (equal) {
         for (uint32_t j = 0; j < i->n_out; j++) {
             replace(s, i->out[j], equal->out[j]);
@@ -404,14 +404,14 @@ static pg_inst *visit_pure(pg_simplify *s, pg_inst *i, uint32_t depth)
     }
     const uint32_t before_hoist = depth;
     depth = hoist(s, i, depth);
-    note_hoisted(s, key, depth != before_hoist);
+    note_hoisted(s, x.hash, depth != before_hoist);
     for (uint32_t j = 0; j < i->n_out; j++) {
         pg_simplify_fact(s, i->out[j])->depth = depth;
     }
     if (i->op == PG_OP_CONST) {
         pg_simplify_fact(s, i->out[0])->literal = i->in[0];
     }
-    pg_simplify_remember(s, i, key);
+    pg_simplify_remember(s, i, &x);
     return next;
 }
 
@@ -505,7 +505,7 @@ pg_status pg_pass_simplify(pg_pass_env *env, pg_kernel *k, pg_change *change);
 pg_status pg_pass_simplify(pg_pass_env *env, pg_kernel *k, pg_change *change)
 {
     pg_simplify s = {.k = k, .scratch = env->scratch, .again = true};
-    pg_map_init(&s.table, env->scratch);
+    pg_index_init(&s.table, env->scratch);
     pg_map_init(&s.hoisted, env->scratch);
     for (uint32_t round = 0; s.again && round < MAX_ROUNDS; round++) {
         PG_TRY(simplify_round(&s));

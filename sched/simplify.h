@@ -16,8 +16,8 @@ typedef struct pg_simplify {
     pg_kernel *k;
     pg_arena *scratch;
     PG_VEC(pg_fact) facts;   /* by value id */
-    PG_VEC(pg_inst *) known; /* pure operations in scope; `table` holds indices into it */
-    pg_map table;            /* hash of an expression -> index in known */
+    PG_VEC(pg_inst *) known; /* pure operations in scope */
+    pg_index table;          /* of them, by expression */
     pg_map hoisted;          /* hashes of expressions that left a loop */
     uint32_t tile_base;      /* known[tile_base..] stand in the same partition */
     bool is_launch;          /* in the launch region: the manifest prints what stands there */
@@ -49,10 +49,14 @@ pg_val pg_simplify_emit_const(pg_simplify *s, pg_inst *at, pg_type type, uint64_
  * operations before it. */
 pg_val pg_simplify_fold(pg_simplify *s, pg_inst *i);
 
-/* simplify_cse.c: the operation in scope that computes the same, or NULL; then *free_key is where
- * pg_simplify_remember puts this one, as long as its operands stay. */
-pg_inst *pg_simplify_lookup(pg_simplify *s, const pg_inst *i, uint64_t *free_key);
-void pg_simplify_remember(pg_simplify *s, pg_inst *i, uint64_t free_key);
+/* simplify_cse.c: the operation in scope that computes the same, or NULL; then pg_simplify_remember
+ * takes the expression for this one, before another is looked for. */
+typedef struct pg_expression {
+    uint64_t hash;
+    pg_index_probe place; /* in the table */
+} pg_expression;
+pg_inst *pg_simplify_lookup(pg_simplify *s, const pg_inst *i, pg_expression *x);
+void pg_simplify_remember(pg_simplify *s, pg_inst *i, pg_expression *x);
 
 /* simplify_dce.c: removes what nobody needs. *again: another round may do more. */
 pg_status pg_simplify_dce(pg_kernel *k, pg_arena *scratch, bool *changed, bool *again);

@@ -31,7 +31,7 @@ static bool aval_equal(const pg_aval *a, const pg_aval *b)
     return true;
 }
 
-/* Cheaper than pg_hash_mix, which the map applies to the sum of all. */
+/* Cheaper than pg_hash_mix; the sum of all is mixed once more. */
 static inline uint64_t mix(uint64_t h, uint64_t x)
 {
     h = (h ^ x) * 0x9e3779b97f4a7c15u;
@@ -49,12 +49,16 @@ static uint64_t hash_aval(uint64_t h, const pg_aval *a)
     return h;
 }
 
-static uint64_t hash_inst(const pg_simplify *s, const pg_inst *i)
+/* *latest: of the operands. Operations that follow each other have such that do, since ids grow in
+ * program order. */
+static uint64_t hash_inst(const pg_simplify *s, const pg_inst *i, pg_val *latest)
 {
     const bool is_comm = is_int_comm(s, i);
     uint64_t h = mix(i->op, (uint64_t)i->n_in << 32 | i->n_out);
     for (uint32_t j = 0; j < i->n_in; j++) {
-        h = mix(h, ordered_in(i, j, is_comm).id);
+        const pg_val v = ordered_in(i, j, is_comm);
+        h = mix(h, v.id);
+        latest->id = v.id > latest->id ? v.id : latest->id;
     }
     for (uint32_t j = 0; j < i->n_out; j++) {
         h = mix(h, pg_val_type(s->k, i->out[j]).id);
@@ -95,27 +99,24 @@ static bool has_tile(const pg_simplify *s, const pg_inst *i)
     return i->n_out > 0 && pg_val_info(s->k, i->out[0])->kind == PG_TY_TILE;
 }
 
-/* Equal hashes of different expressions take the next key: entries are never overwritten, so that
- * closing a scope is a truncation. */
-#define NEXT_KEY(h) ((h) + 0x9e3779b97f4a7c15ull)
-
-pg_inst *pg_simplify_lookup(pg_simplify *s, const pg_inst *i, uint64_t *free_key)
+pg_inst *pg_simplify_lookup(pg_simplify *s, const pg_inst *i, pg_expression *x)
 {
-    uint64_t h = hash_inst(s, i);
     const uint32_t base = has_tile(s, i) ? s->tile_base : 0;
-    for (const uint32_t *at; (at = pg_map_get(&s->table, h)) != NULL; h = NEXT_KEY(h)) {
-        if (*at >= base && inst_equal(s, s->known.at[*at], i)) {
-            return s->known.at[*at];
+    pg_val latest = {0};
+    x->hash = hash_inst(s, i, &latest);
+    const pg_index_key key = pg_index_key_of(x->hash * UINT64_C(0xbf58476d1ce4e5b9), latest.id);
+    for (uint32_t at = pg_index_first(&s->table, key, &x->place); at != 0;
+         at = pg_index_next(&s->table, &x->place)) {
+        if (at - 1 >= base && inst_equal(s, s->known.at[at - 1], i)) {
+            return s->known.at[at - 1];
         }
     }
-    *free_key = h;
     return NULL;
 }
 
-void pg_simplify_remember(pg_simplify *s, pg_inst *i, uint64_t free_key)
+void pg_simplify_remember(pg_simplify *s, pg_inst *i, pg_expression *x)
 {
-    if (!pg_vec_push(s->scratch, &s->known, i) ||
-        !pg_map_put(&s->table, free_key, s->known.n - 1)) {
+    if (!pg_vec_push(s->scratch, &s->known, i) || !pg_index_add(&s->table, &x->place)) {
         s->is_oom = true;
     }
 }

@@ -2,7 +2,7 @@
 #ifndef PG_BASE_INTERN_H
 #define PG_BASE_INTERN_H
 
-#include "base/map.h"
+#include "base/index.h"
 #include "base/vec.h"
 
 typedef struct pg_sym {
@@ -11,8 +11,8 @@ typedef struct pg_sym {
 
 typedef struct pg_interner {
     pg_arena *arena;
-    pg_map map;
-    pg_vec_str texts;
+    pg_index index;   /* item i is id i + 1 */
+    pg_vec_str texts; /* by id */
 } pg_interner;
 
 void pg_interner_init(pg_interner *in, pg_arena *arena);

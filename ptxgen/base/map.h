@@ -1,10 +1,11 @@
-/* map.h: hash map from 64-bit keys or strings to 32-bit values, in an arena. Open addressing;
- * iteration is by insertion order (entries[0..n)), never by hash, so results do not depend on
- * addresses. Removal is pg_map_truncate only (scopes). */
+/* map.h: hash map from 64-bit keys or strings to 32-bit values, in an arena, over an index
+ * (index.h). Iteration is by insertion order (entries), never by hash, so results do not depend
+ * on addresses. Removal is pg_map_truncate only (scopes). */
 #ifndef PG_BASE_MAP_H
 #define PG_BASE_MAP_H
 
-#include "base/arena.h"
+#include "base/index.h"
+#include "base/vec.h"
 
 typedef struct pg_map_entry {
     uint64_t key;     /* u64 maps: the key; string maps: its hash */
@@ -13,19 +14,9 @@ typedef struct pg_map_entry {
     uint32_t value;
 } pg_map_entry;
 
-/* Some bits of the hash stand beside the index, so that looking for a key touches few entries but
- * its own: in large maps each is somewhere else in memory. */
-typedef struct pg_map_slot {
-    uint32_t hash;
-    uint32_t index; /* + 1 into entries, 0: empty */
-} pg_map_slot;
-
 typedef struct pg_map {
-    pg_arena *arena;
-    pg_map_entry *entries; /* in insertion order */
-    uint32_t n, cap;
-    pg_map_slot *slots;
-    uint32_t n_slots; /* 0 or a power of two */
+    pg_index index;
+    PG_VEC(pg_map_entry) entries; /* in insertion order */
 } pg_map;
 
 void pg_map_init(pg_map *m, pg_arena *arena);

@@ -295,12 +295,12 @@ Test(base_mem, map_agrees_with_a_plain_array)
             cr_assert_eq(y != NULL, at < n);
             cr_assert(x == NULL || (*x == model[at].value && *y == model[at].value));
         }
-        cr_assert_eq(by_number.n, n);
-        cr_assert_eq(by_text.n, n);
+        cr_assert_eq(by_number.entries.n, n);
+        cr_assert_eq(by_text.entries.n, n);
     }
     for (uint32_t i = 0; i < n; i++) {
-        cr_assert_eq(by_number.entries[i].key, (uint64_t)model[i].key << 40);
-        const pg_map_entry *e = &by_text.entries[i];
+        cr_assert_eq(by_number.entries.at[i].key, (uint64_t)model[i].key << 40);
+        const pg_map_entry *e = &by_text.entries.at[i];
         cr_assert(pg_str_is((pg_str){e->text, e->len}, names[model[i].key]));
     }
     pg_arena_fini(&a);
