@@ -326,8 +326,6 @@ static pg_status lower_kernel(pg_lw *c)
     }
     make_room(c, f);
     c->b.loc = c->k->loc;
-    pg_map_init(&c->layouts, &c->scratch);
-    pg_map_init(&c->ways, &c->scratch);
     pg_index_init(&c->vn_index, &c->scratch);
     c->n_warps = c->plan.kernel_warps;
     lower_directives(c);
@@ -335,7 +333,7 @@ static pg_status lower_kernel(pg_lw *c)
     pg_lw_prepare(c, c->k->body);
     pg_lw_region(c, c->k->body);
     pg_ptx_builder_finish(&c->b);
-    if (c->scratch.is_oom || c->ptx->arena->is_oom || c->m->ctx->arena.is_oom) {
+    if (c->scratch.is_oom || c->ptx->arena->is_oom || c->kept->arena->is_oom) {
         return PG_E_NOMEM;
     }
     return c->diags->n_errors != n_errors ? pg_diags_status(c->diags) : PG_OK;
@@ -381,7 +379,9 @@ static pg_lw_kept *kept_of(pg_ctx *ctx)
         if (kept == NULL || spellings == NULL) {
             return NULL;
         }
+        kept->arena = &ctx->arena;
         kept->spellings = spellings;
+        pg_map_init(&kept->ways, &ctx->arena);
         ctx->lowering = kept;
     }
     return ctx->lowering;
@@ -392,7 +392,7 @@ pg_status pg_lower(pg_module *m, const pg_lower_options *opt, pg_arena *arena, p
 {
     *out = NULL;
     pg_ptx_module *ptx = pg_ptx_module_new(arena);
-    const pg_lw_kept *kept = kept_of(m->ctx);
+    pg_lw_kept *kept = kept_of(m->ctx);
     if (ptx == NULL || kept == NULL) {
         return PG_E_NOMEM;
     }
@@ -415,6 +415,7 @@ pg_status pg_lower(pg_module *m, const pg_lower_options *opt, pg_arena *arena, p
             c->m = m;
             c->k = k;
             c->types = m->ctx->types;
+            c->kept = kept;
             c->scratch = scratch;
             c->diags = diags;
             c->target = pg_target_find(pg_sym_text(&m->ctx->syms, m->target));

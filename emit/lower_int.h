@@ -136,15 +136,26 @@ typedef struct pg_loop_plan { /* how a loop's carried values are held; outlives 
     uint8_t *guess; /* alignments to begin with, at most */
 } pg_loop_plan;
 
-/* What emission found out that depends on no module, kept with the context. */
+typedef struct pg_lw_layout_of_type {
+    pg_lw_layout *layout;
+    uint32_t next; /* of the type, with other warps: index + 1 */
+} pg_lw_layout_of_type;
+
+/* What emission found out of opcodes and types, kept with the context. */
 typedef struct pg_lw_kept {
+    pg_arena *arena; /* the context's */
     pg_ptx_spellings *spellings;
+    PG_VEC(uint32_t) layout_of; /* by type: index of the first in layout_at, + 1 */
+    PG_VEC(pg_lw_layout_of_type) layout_at;
+    pg_map ways; /* lower_smem.c: (tile, buffer, warps, operation, target) -> index */
+    PG_VEC(const struct pg_smem_way *) way_at;
 } pg_lw_kept;
 
 typedef struct pg_lw {
     pg_module *m;
     pg_kernel *k;
     const pg_types *types;
+    pg_lw_kept *kept;
     const pg_target *target;
     pg_arena scratch;
     pg_diags *diags;
@@ -164,10 +175,6 @@ typedef struct pg_lw {
     pg_index vn_index; /* of vn, by opcode and operands */
     pg_lw_sum sums[PG_LW_SUMS];
     pg_move_room moves;
-    pg_map ways; /* lower_smem.c: (tile, buffer, warps, operation) -> index */
-    PG_VEC(const struct pg_smem_way *) way_at; /* NULL: there is none */
-    pg_map layouts;                            /* (type, warps) -> index */
-    PG_VEC(pg_lw_layout *) layout_at;
     pg_loop_plan **loops;  /* by instruction id */
     uint32_t *slot_bytes;  /* by value id: what a number of slots is held times; 0: one */
     uint8_t *cursor_marks; /* by value id: of lower_cursor.c */

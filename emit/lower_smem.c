@@ -45,7 +45,7 @@ static bool is_disjoint(const pg_layout *l)
 /* What the registers add. Without outer digits, what their bits add, combined. */
 static bool place_registers(pg_lw *c, const pg_lw_layout *tile, pg_smem_map *out)
 {
-    out->own = PG_NEWS(&c->scratch, uint32_t, tile->n_regs);
+    out->own = PG_NEWS(c->kept->arena, uint32_t, tile->n_regs);
     for (uint32_t r = 0; out->own != NULL && r < tile->n_regs; r++) {
         const uint32_t rest = r & (r - 1);
         if (rest == 0 || tile->l.n_outer != 0) {
@@ -154,25 +154,29 @@ static bool search_way(pg_lw *c, const pg_inst *i, pg_val tile, pg_smem_way *out
     return true;
 }
 
-enum { TYPE_BITS = 24, WARP_BITS = 10 }; /* of a key; ids beyond are looked up anew */
+enum { TYPE_BITS = 20, WARP_BITS = 10, TARGET_BITS = 10 }; /* of a key; beyond: looked up anew */
 
 /* Kernels go the same ways again and again. */
 const pg_smem_way *pg_lw_smem_way(pg_lw *c, const pg_inst *i, pg_val tile)
 {
-    const uint64_t t = pg_val_type(c->k, tile).id;
+    const uint64_t t = pg_val_type(c->k, tile).id, sm = c->target->sm;
     const uint64_t b = pg_val_type(c->k, i->in[i->op == PG_OP_ASYNC_GET ? 1 : 0]).id;
     const uint64_t kind = i->op == PG_OP_ASYNC_GET ? 2 : i->op == PG_OP_BUF_STORE ? 1 : 0;
-    const uint64_t key = (t << TYPE_BITS | b) << (WARP_BITS + 2) | (uint64_t)c->n_warps << 2 | kind;
-    const bool is_known_kind =
-        t >> TYPE_BITS == 0 && b >> TYPE_BITS == 0 && c->n_warps >> WARP_BITS == 0;
-    const uint32_t *known = is_known_kind ? pg_map_get(&c->ways, key) : NULL;
+    const uint64_t types = t << TYPE_BITS | b;
+    const uint64_t key =
+        (types << TARGET_BITS | sm) << (WARP_BITS + 2) | (uint64_t)c->n_warps << 2 | kind;
+    const bool is_known_kind = t >> TYPE_BITS == 0 && b >> TYPE_BITS == 0 &&
+                               sm >> TARGET_BITS == 0 && c->n_warps >> WARP_BITS == 0;
+    pg_lw_kept *kept = c->kept;
+    const uint32_t *known = is_known_kind ? pg_map_get(&kept->ways, key) : NULL;
     if (known != NULL) {
-        return c->way_at.at[*known];
+        return kept->way_at.at[*known];
     }
-    pg_smem_way *way = PG_NEW(&c->scratch, pg_smem_way);
+    pg_smem_way *way = PG_NEW(kept->arena, pg_smem_way);
     way = way != NULL && search_way(c, i, tile, way) ? way : NULL;
-    if (way != NULL && is_known_kind && pg_vec_push(&c->scratch, &c->way_at, way)) {
-        (void)pg_map_put(&c->ways, key, c->way_at.n - 1); /* without it, it is searched again */
+    if (way != NULL && is_known_kind && pg_vec_push(kept->arena, &kept->way_at, way)) {
+        (void)pg_map_put(&kept->ways, key,
+                         kept->way_at.n - 1); /* without it, it is searched again */
     }
     return way;
 }

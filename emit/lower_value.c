@@ -5,7 +5,7 @@
 
 bool pg_lw_failed(const pg_lw *c)
 {
-    return c->scratch.is_oom || c->b.is_failed;
+    return c->scratch.is_oom || c->b.is_failed || c->kept->arena->is_oom;
 }
 
 /* ---- facts ---------------------------------------------------------------------------------- */
@@ -451,16 +451,21 @@ static bool counts_bits(const pg_types *types, pg_enc enc)
     return kind == PG_ENC_DOT || kind == PG_ENC_SLICE;
 }
 
-/* The layout of another type: tiles of numbers, pointers and conditions have one in common. */
+enum { FEW_LAYOUTS = 64 };
+
+/* The layout of another type: tiles of numbers, pointers and conditions have one in common. Of the
+ * last few. */
 static pg_lw_layout *find_alike(const pg_lw *c, pg_type tile)
 {
     const pg_type_info *t = pg_type_get(c->types, tile);
     const bool is_any_size = t->kind == PG_TY_TILE && !counts_bits(c->types, t->enc);
-    for (uint32_t k = 0; is_any_size && k < c->layout_at.n; k++) {
-        const pg_type_info *other = pg_type_get(c->types, c->layout_at.at[k]->type);
-        if (c->layout_at.at[k]->n_warps == c->n_warps && t->enc.id == other->enc.id &&
-            t->rank == other->rank && memcmp(t->dims, other->dims, sizeof t->dims) == 0) {
-            return c->layout_at.at[k];
+    const uint32_t n = c->kept->layout_at.n, few = n < FEW_LAYOUTS ? n : FEW_LAYOUTS;
+    for (uint32_t k = n - few; is_any_size && k < n; k++) {
+        pg_lw_layout *l = c->kept->layout_at.at[k].layout;
+        const pg_type_info *other = pg_type_get(c->types, l->type);
+        if (l->n_warps == c->n_warps && t->enc.id == other->enc.id && t->rank == other->rank &&
+            memcmp(t->dims, other->dims, sizeof t->dims) == 0) {
+            return l;
         }
     }
     return NULL;
@@ -468,7 +473,7 @@ static pg_lw_layout *find_alike(const pg_lw *c, pg_type tile)
 
 static pg_lw_layout *new_layout(pg_lw *c, pg_type tile, pg_layout_error *error)
 {
-    pg_lw_layout *l = PG_NEW(&c->scratch, pg_lw_layout);
+    pg_lw_layout *l = PG_NEW(c->kept->arena, pg_lw_layout);
     if (l == NULL) {
         return NULL;
     }
@@ -479,7 +484,7 @@ static pg_lw_layout *new_layout(pg_lw *c, pg_type tile, pg_layout_error *error)
         return l;
     }
     l->n_regs = pg_layout_size(&l->l, PG_LIN_REG);
-    l->coord = PG_NEWS(&c->scratch, uint32_t, (size_t)l->n_regs * l->l.rank);
+    l->coord = PG_NEWS(c->kept->arena, uint32_t, (size_t)l->n_regs * l->l.rank);
     if (l->coord == NULL) {
         return NULL;
     }
@@ -502,12 +507,33 @@ static pg_lw_layout *new_layout(pg_lw *c, pg_type tile, pg_layout_error *error)
     return l;
 }
 
+/* Enters a layout for a type and the warps at hand. */
+static bool keep_layout(pg_lw_kept *kept, pg_type tile, pg_lw_layout *l)
+{
+    const uint32_t n = kept->layout_of.n;
+    if (tile.id >= n) {
+        if (!pg_vec_reserve(kept->arena, &kept->layout_of, tile.id + 1 - n)) {
+            return false;
+        }
+        memset(kept->layout_of.at + n, 0, (tile.id + 1 - n) * sizeof *kept->layout_of.at);
+        kept->layout_of.n = tile.id + 1;
+    }
+    const pg_lw_layout_of_type x = {l, kept->layout_of.at[tile.id]};
+    if (!pg_vec_push(kept->arena, &kept->layout_at, x)) {
+        return false;
+    }
+    kept->layout_of.at[tile.id] = kept->layout_at.n;
+    return true;
+}
+
 const pg_lw_layout *pg_lw_layout_of(pg_lw *c, const pg_inst *i, pg_type tile)
 {
-    uint64_t key = (uint64_t)tile.id << 16 | c->n_warps;
-    const uint32_t *known = pg_map_get(&c->layouts, key);
-    if (known != NULL) {
-        return c->layout_at.at[*known];
+    const pg_lw_kept *kept = c->kept;
+    uint32_t at = tile.id < kept->layout_of.n ? kept->layout_of.at[tile.id] : 0;
+    for (; at != 0; at = kept->layout_at.at[at - 1].next) {
+        if (kept->layout_at.at[at - 1].layout->n_warps == c->n_warps) {
+            return kept->layout_at.at[at - 1].layout;
+        }
     }
     pg_layout_error error = PG_LAYOUT_OK;
     pg_lw_layout *l = find_alike(c, tile);
@@ -520,11 +546,7 @@ const pg_lw_layout *pg_lw_layout_of(pg_lw *c, const pg_inst *i, pg_type tile)
         pg_diag_add(c->diags, PG_D_LOWER_LAYOUT, loc, pg_layout_error_text(error));
         return NULL;
     }
-    if (!pg_vec_push(&c->scratch, &c->layout_at, l) ||
-        !pg_map_put(&c->layouts, key, c->layout_at.n - 1)) {
-        return NULL;
-    }
-    return l;
+    return keep_layout(c->kept, tile, l) ? l : NULL;
 }
 
 uint32_t pg_lw_count(pg_lw *c, const pg_inst *i, pg_type t)
