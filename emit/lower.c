@@ -263,7 +263,7 @@ static bool is_any_smem(const pg_lw *c)
  * on a tile: large kernels have one statement for each operation, on numbers. */
 static void make_room(pg_lw *c, pg_ptx_func *f)
 {
-    enum { OF_TILE = 6, FEW = 2000 };
+    enum { OF_TILE = 16, FEW = 2000 };
     const pg_region *body = c->k->body;
     const bool is_small = c->k->n_insts < FEW;
     uint32_t n = is_small ? 0 : c->k->n_insts;
@@ -271,7 +271,8 @@ static void make_room(pg_lw *c, pg_ptx_func *f)
         const bool is_tile = i->n_out != 0 && pg_val_info(c->k, i->out[0])->kind == PG_TY_TILE;
         n += is_tile ? 1 + OF_TILE : 1;
     }
-    (void)(pg_vec_room(c->ptx->arena, &f->body, n) && pg_vec_room(c->ptx->arena, &f->pool, 3 * n) &&
+    (void)(pg_vec_room(c->ptx->arena, &f->body, n) &&
+           pg_vec_room(c->ptx->arena, &f->pool, (is_small ? 4 : 3) * n) &&
            pg_vec_room(c->ptx->arena, &f->regs, n) && pg_vec_room(&c->scratch, &c->vn, n));
 }
 

@@ -168,8 +168,9 @@ typedef struct pg_lw {
     uint32_t *n_uses; /* by value id: as operands */
     pg_fact *facts;
     uint32_t n_facts;
-    pg_part *parts; /* by register, of sums of 64 bits (lower_sum.c) */
-    uint32_t n_parts;
+    PG_VEC(pg_part) parts; /* of sums of 64 bits (lower_sum.c) */
+    uint32_t *part_at;     /* by register: index in parts + 1, or 0 */
+    uint32_t n_part_at;
     uint32_t n_sums_made; /* the last pg_part.serial */
     PG_VEC(pg_vn) vn;
     pg_index vn_index; /* of vn, by opcode and operands */

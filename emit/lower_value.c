@@ -84,8 +84,8 @@ uint32_t pg_lw_new_reg(pg_lw *c, pg_ptx_type type)
     if (id < c->n_facts) {
         c->facts[id] = (pg_fact){0};
     }
-    if (id < c->n_parts) {
-        c->parts[id] = (pg_part){0};
+    if (id < c->n_part_at) {
+        c->part_at[id] = 0;
     }
     return id;
 }
