@@ -353,20 +353,37 @@ static uint32_t n_digits_of(uint32_t number)
     return n;
 }
 
-/* Names of `n` registers of a class, from number 0 on: "%r0", "%r1". */
-static bool name_registers(pg_arena *arena, const char *prefix, pg_ptx_reg *at, uint32_t n)
+/* The next number in decimal, in place: "%r9" becomes "%r10"; its length. */
+static size_t count_up(char *name, size_t n_prefix, size_t len)
 {
-    const size_t n_prefix = strlen(prefix);
-    char *text = pg_arena_get(arena, n_prefix + n_digits_of(n - 1), n);
+    size_t digit = len;
+    while (digit > n_prefix && name[digit - 1] == '9') {
+        name[--digit] = '0';
+    }
+    if (digit > n_prefix) {
+        name[digit - 1]++;
+        return len;
+    }
+    name[n_prefix] = '1';
+    name[len] = '0';
+    return len + 1;
+}
+
+/* Registers of a class: `n` of them, named from number 0 on: "%r0", "%r1". */
+static bool name_registers(pg_ptx_builder *b, uint32_t cls, pg_ptx_reg *at, uint32_t n)
+{
+    const size_t n_prefix = strlen(reg_classes[cls].prefix);
+    char name[PG_PTX_NAME_ROOM + 1] = {0}; /* 10 digits at most */
+    size_t len = n_prefix + 1;
+    char *text = pg_arena_get(b->m->arena, n_prefix + n_digits_of(n - 1), n + PG_PTX_NAME_ROOM);
+    memcpy(name, reg_classes[cls].prefix, n_prefix);
+    name[n_prefix] = '0';
     for (uint32_t i = 0; text != NULL && i < n; i++) {
-        const size_t len = n_prefix + n_digits_of(i);
-        memcpy(text, prefix, n_prefix);
-        uint32_t rest = i;
-        for (size_t digit = len; digit-- > n_prefix; rest /= 10) {
-            text[digit] = (char)('0' + rest % 10);
-        }
-        at[i].name = (pg_str){text, len};
+        memcpy(text, name, PG_PTX_NAME_ROOM);
+        at[i] =
+            (pg_ptx_reg){.name = {text, len}, .type = declared_type(cls), .decl = b->f->regdecls.n};
         text += len;
+        len = count_up(name, n_prefix, len);
     }
     return text != NULL;
 }
@@ -374,11 +391,11 @@ static bool name_registers(pg_arena *arena, const char *prefix, pg_ptx_reg *at, 
 static bool declare_class(pg_ptx_builder *b, uint32_t cls, uint32_t first, uint32_t n)
 {
     pg_ptx_func *f = b->f;
-    pg_ptx_regdecl d = {.type = f->regs.at[first].type,
+    pg_ptx_regdecl d = {.type = declared_type(cls),
                         .base = pg_str_of(reg_classes[cls].prefix),
                         .count = n,
                         .first_reg = first};
-    return name_registers(b->m->arena, reg_classes[cls].prefix, &f->regs.at[first], n) &&
+    return name_registers(b, cls, &f->regs.at[first], n) &&
            pg_vec_push(b->m->arena, &f->regdecls, d);
 }
 
@@ -390,8 +407,8 @@ static bool declare_registers(pg_ptx_builder *b)
     if (new_id == NULL) {
         return false;
     }
-    for (uint32_t i = 0; i < f->regs.n; i++) {
-        n[f->regs.at[i].decl]++;
+    for (uint32_t cls = 0; cls < PG_COUNT_OF(reg_classes); cls++) {
+        n[cls] = b->n_by_class[reg_classes[cls].type];
     }
     for (uint32_t cls = 1; cls < PG_COUNT_OF(reg_classes); cls++) {
         next[cls] = next[cls - 1] + n[cls - 1];
@@ -400,14 +417,11 @@ static bool declare_registers(pg_ptx_builder *b)
         new_id[i] = next[f->regs.at[i].decl]++;
     }
     for (uint32_t cls = 0, at = 0; cls < PG_COUNT_OF(reg_classes); at += n[cls++]) {
-        for (uint32_t i = at; i < at + n[cls]; i++) { /* all alike, but for their names */
-            f->regs.at[i].type = declared_type(cls);
-            f->regs.at[i].decl = f->regdecls.n;
-        }
         if (n[cls] != 0 && !declare_class(b, cls, at, n[cls])) {
             return false;
         }
     }
+    f->has_roomy_names = true;
     renumber(f, new_id);
     return true;
 }

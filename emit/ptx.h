@@ -174,6 +174,7 @@ typedef struct pg_ptx_part {
     uint32_t inst; /* number of the partition's instruction in its kernel */
 } pg_ptx_part;
 
+enum { PG_PTX_NAME_ROOM = 16 };
 typedef struct pg_ptx_func {
     uint32_t sym;
     bool is_entry, has_body;
@@ -184,6 +185,7 @@ typedef struct pg_ptx_func {
     PG_VEC(pg_ptx_remark) remarks; /* in order of statements; only the reader makes them */
     PG_VEC(pg_ptx_opnd) pool;
     PG_VEC(pg_ptx_reg) regs;
+    bool has_roomy_names; /* PG_PTX_NAME_ROOM bytes from where a register's name begins are there */
     PG_VEC(pg_ptx_regdecl) regdecls;
     pg_vec_str labels;   /* names with the $; index = label id */
     pg_vec_u32 label_at; /* statement index of each label, UINT32_MAX if missing */

@@ -18,6 +18,7 @@ typedef struct writer {
     size_t longest;  /* name of a register of the function */
     pg_str source;   /* empty: no lines `.loc` */
     pg_loc at;       /* of the last of them in the function */
+    bool has_roomy_names;
 } writer;
 
 /* Text that is kept as it was written, or that ends lines itself. */
@@ -319,8 +320,11 @@ enum { PLAIN_OPNDS = 8, PLAIN_PARTS = 8, PLAIN_NUMBER = 999999, PLAIN_NUMBER_SIZ
 /* memcpy for what is short most of the time. */
 static inline char *put_short(char *to, const char *from, size_t n)
 {
-    if (n > 16) {
+    if (n > 32) {
         memcpy(to, from, n);
+    } else if (n >= 16) {
+        memcpy(to, from, 16);
+        memcpy(to + n - 16, from + n - 16, 16);
     } else if (n >= 8) {
         memcpy(to, from, 8);
         memcpy(to + n - 8, from + n - 8, 8);
@@ -341,6 +345,10 @@ static inline char *put_plain_reg(const writer *w, char *to, const pg_ptx_opnd *
         return NULL;
     }
     const pg_str name = w->f->regs.at[o->id].name;
+    if (w->has_roomy_names) { /* and `to` has more room than that */
+        memcpy(to, name.ptr, PG_PTX_NAME_ROOM);
+        return to + name.len;
+    }
     return put_short(to, name.ptr, name.len);
 }
 
@@ -423,18 +431,9 @@ static inline char *put_plain_opnd(const writer *w, char *to, const pg_ptx_opnd 
     }
 }
 
-/* False, and nothing is put, where it is no such statement. */
-static bool put_plain_inst(const writer *w, const pg_ptx_stmt *s)
+/* An instruction without the line's end. */
+static char *put_plain_inst(const writer *w, char *to, const pg_ptx_stmt *s)
 {
-    const size_t of_part = w->longest + PLAIN_NUMBER_SIZE + 2;
-    const size_t most = s->text.len + 4 * of_part + (size_t)PLAIN_OPNDS * PLAIN_PARTS * of_part;
-    char *const start = s->n_ops <= PLAIN_OPNDS && s->ops + s->n_ops <= w->f->pool.n
-                            ? pg_strbuf_room(w->out, most)
-                            : NULL;
-    char *to = start;
-    if (to == NULL) {
-        return false;
-    }
     if (s->guard.kind == PG_PTX_O_REG && s->guard.id < w->f->regs.n) {
         *to++ = '@';
         if ((s->guard.flags & PG_PTX_OF_NEG) != 0) {
@@ -445,27 +444,53 @@ static bool put_plain_inst(const writer *w, const pg_ptx_stmt *s)
         *to++ = ' ';
     }
     to = put_short(to, s->text.ptr, s->text.len);
-    for (uint32_t i = 0; i < s->n_ops; i++) {
-        *to++ = i == 0 ? '\t' : ',';
-        if (i != 0) {
-            *to++ = ' ';
-        }
-        to = put_plain_opnd(w, to, &w->f->pool.at[s->ops + i]);
-        if (to == NULL) {
-            return false;
-        }
+    const pg_ptx_opnd *o = &w->f->pool.at[s->ops];
+    char before = '\t';
+    for (uint32_t i = 0; i < s->n_ops && to != NULL; i++, o++) {
+        *to++ = before;
+        *to = ' ';
+        to += i != 0;
+        before = ',';
+        to = put_plain_opnd(w, to, o);
+    }
+    return to;
+}
+
+/* False, and nothing is put, where it is no such statement. */
+static bool put_plain_line(writer *w, const pg_ptx_stmt *s)
+{
+    const size_t of_part = w->longest + PLAIN_NUMBER_SIZE + 2;
+    const size_t parts = 4 * of_part + (size_t)PLAIN_OPNDS * PLAIN_PARTS * of_part;
+    const bool is_plain = s->n_ops <= PLAIN_OPNDS && s->ops + s->n_ops <= w->f->pool.n;
+    char *const start =
+        is_plain ? pg_strbuf_room(w->out, s->text.len + parts + w->depth + PG_PTX_NAME_ROOM) : NULL;
+    char *to = start;
+    for (uint32_t d = 0; d < w->depth && to != NULL; d++) {
+        *to++ = '\t';
+    }
+    to = to == NULL ? NULL : put_plain_inst(w, to, s);
+    if (to == NULL) {
+        return false;
     }
     *to++ = ';';
+    if (w->may_have_lines || w->out->is_oom) {
+        *to = '\0';
+        w->out->len += (size_t)(to - start);
+        end_line(w, s->loc.line);
+        return true;
+    }
+    *to++ = '\n';
     *to = '\0';
     w->out->len += (size_t)(to - start);
+    w->mapped = w->out->len;
+    if (w->arena != NULL && !pg_vec_push(w->arena, w->line_of, s->loc.line)) {
+        w->arena = NULL;
+    }
     return true;
 }
 
 static void put_inst(writer *w, const pg_ptx_stmt *s)
 {
-    if (put_plain_inst(w, s)) {
-        return;
-    }
     if (s->guard.kind == PG_PTX_O_REG) {
         pg_put_char(w->out, '@');
         put_opnd(w, &s->guard, 0);
@@ -519,6 +544,9 @@ static uint32_t put_stmt(writer *w, uint32_t i)
     const pg_ptx_stmt *s = &w->f->body.at[i];
     if (s->kind == PG_PTX_S_INST && w->source.len != 0) {
         put_loc(w, s->loc);
+    }
+    if (s->kind == PG_PTX_S_INST && w->f->remarks.n == 0 && put_plain_line(w, s)) {
+        return i;
     }
     if (s->kind == PG_PTX_S_CLOSE && w->depth > 1) {
         w->depth--;
@@ -586,6 +614,7 @@ static void put_func(writer *w, const pg_ptx_func *f)
     for (uint32_t i = 0; i < f->regs.n; i++) {
         w->longest = f->regs.at[i].name.len > w->longest ? f->regs.at[i].name.len : w->longest;
     }
+    w->has_roomy_names = f->has_roomy_names && w->longest <= PG_PTX_NAME_ROOM;
     put_kept(w, PG_STR("\n"));
     for (uint32_t i = 0; i < f->lead.n; i++) {
         put_comment(w, f->lead.at[i]);
@@ -600,6 +629,9 @@ static void put_func(writer *w, const pg_ptx_func *f)
     end_line(w, 0);
     pg_put_char(w->out, '{');
     end_line(w, 0);
+    if (w->arena != NULL) { /* a line each; without the room it is made as they come */
+        (void)pg_vec_room(w->arena, w->line_of, f->body.n);
+    }
     for (uint32_t i = 0; i < f->body.n; i++) {
         i = put_stmt(w, i);
     }
