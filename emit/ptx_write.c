@@ -629,9 +629,12 @@ static void put_func(writer *w, const pg_ptx_func *f)
     end_line(w, 0);
     pg_put_char(w->out, '{');
     end_line(w, 0);
-    if (w->arena != NULL) { /* a line each; without the room it is made as they come */
+    /* A line each. Without the room now it is made as they come. */
+    enum { OF_LINE = 40, MORE = 4096 };
+    if (w->arena != NULL) {
         (void)pg_vec_room(w->arena, w->line_of, f->body.n);
     }
+    (void)pg_strbuf_room(w->out, (size_t)OF_LINE * f->body.n + MORE);
     for (uint32_t i = 0; i < f->body.n; i++) {
         i = put_stmt(w, i);
     }
