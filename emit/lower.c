@@ -260,19 +260,22 @@ static bool is_any_smem(const pg_lw *c)
 }
 
 /* Room for a statement, its operands and a register for each operation, and for some more of each
- * on a tile: large kernels have one statement for each operation, on numbers. */
+ * on a tile: large kernels have one statement for each operation, on numbers. What is left over
+ * stays until the module is gone, so that many kernels get less. */
 static void make_room(pg_lw *c, pg_ptx_func *f)
 {
-    enum { OF_TILE = 16, FEW = 2000 };
+    enum { FEW_KERNELS = 4, OF_TILE = 16, OF_TILE_OF_MANY = 6, FEW = 2000 };
     const pg_region *body = c->k->body;
-    const bool is_small = c->k->n_insts < FEW;
+    const bool is_small = c->k->n_insts < FEW, is_one_of_few = c->n_kernels <= FEW_KERNELS;
+    const uint32_t of_tile = 1 + (is_one_of_few ? OF_TILE : OF_TILE_OF_MANY);
     uint32_t n = is_small ? 0 : c->k->n_insts;
     for (const pg_inst *i = is_small ? body->first : NULL; i != NULL; i = pg_inst_walk(i, body)) {
         const bool is_tile = i->n_out != 0 && pg_val_info(c->k, i->out[0])->kind == PG_TY_TILE;
-        n += is_tile ? 1 + OF_TILE : 1;
+        n += is_tile ? of_tile : 1;
     }
+    const uint32_t n_operands = (is_small && is_one_of_few ? 4 : 3) * n;
     (void)(pg_vec_room(c->ptx->arena, &f->body, n) &&
-           pg_vec_room(c->ptx->arena, &f->pool, (is_small ? 4 : 3) * n) &&
+           pg_vec_room(c->ptx->arena, &f->pool, n_operands) &&
            pg_vec_room(c->ptx->arena, &f->regs, n) && pg_vec_room(&c->scratch, &c->vn, n));
 }
 
@@ -403,7 +406,8 @@ pg_status pg_lower(pg_module *m, const pg_lower_options *opt, pg_arena *arena, p
     pg_status status = PG_OK;
     uint32_t smem_sym = 0, n = 0;
     pg_lw *c = NULL;
-    pg_launch_plan *plans = PG_NEWS(arena, pg_launch_plan, count_kernels(m));
+    const uint32_t n_kernels = count_kernels(m);
+    pg_launch_plan *plans = PG_NEWS(arena, pg_launch_plan, n_kernels);
     if (plans == NULL) {
         return PG_E_NOMEM;
     }
@@ -417,6 +421,7 @@ pg_status pg_lower(pg_module *m, const pg_lower_options *opt, pg_arena *arena, p
             c->k = k;
             c->types = m->ctx->types;
             c->kept = kept;
+            c->n_kernels = n_kernels;
             c->scratch = scratch;
             c->diags = diags;
             c->target = pg_target_find(pg_sym_text(&m->ctx->syms, m->target));

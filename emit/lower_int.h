@@ -156,6 +156,7 @@ typedef struct pg_lw {
     pg_kernel *k;
     const pg_types *types;
     pg_lw_kept *kept;
+    uint32_t n_kernels; /* of the module */
     const pg_target *target;
     pg_arena scratch;
     pg_diags *diags;
