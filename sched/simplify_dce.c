@@ -4,7 +4,13 @@
  *     result. Reads that complete at once are no effect.
  * I2  A carried value is live as a whole: arguments, initial value, yielded value, result. A
  *     `while` that is kept keeps its condition. Without effects it goes, whether or not it ends.
- * I3  Partitions stay, however empty: they say how many warps the kernel has. */
+ * I3  Partitions stay, however empty: they say how many warps the kernel has.
+ * I4  One walk from the end to the start meets each use before what it uses, so that a mark says
+ *     enough, and a kernel without loops is looked at once, in order. Only a loop can make
+ * something live that the walk has passed: what it hands to its next trip, the condition of a
+ * `while`. That goes by a list of values (`work`), which is empty again before the walk leaves the
+ * loop. I5  Outside of loops an operation that the walk passes without a mark is dead for good, and
+ * goes at once; inside it goes once the outermost loop is passed. */
 #include "sched/simplify.h"
 
 typedef struct liveness {
@@ -12,7 +18,8 @@ typedef struct liveness {
     pg_arena *scratch;
     uint8_t *vals;   /* by value id */
     uint8_t *insts;  /* by instruction id */
-    pg_vec_u32 work; /* values to look at */
+    pg_vec_u32 work; /* values whose making is to be looked at, wherever it stands */
+    bool is_late;    /* what is needed now may have been passed (I4) */
     bool is_oom;
     bool changed;
     bool may_take; /* an operation with fewer results may take a literal now */
@@ -35,12 +42,19 @@ static bool is_removable(const pg_inst *i)
     return effects == PG_E_READ;
 }
 
+static void look_at(liveness *l, pg_val v)
+{
+    if (!pg_vec_push(l->scratch, &l->work, v.id)) {
+        l->is_oom = true;
+    }
+}
+
 static void need(liveness *l, pg_val v)
 {
     if (v.id < l->k->values.n && !l->vals[v.id]) {
         l->vals[v.id] = 1;
-        if (!pg_vec_push(l->scratch, &l->work, v.id)) {
-            l->is_oom = true;
+        if (l->is_late) {
+            look_at(l, v);
         }
     }
 }
@@ -68,22 +82,20 @@ static void keep(liveness *l, const pg_inst *i)
     }
 }
 
-/* Keeps what has an effect in a region; true if there is any. */
-static bool keep_effects(liveness *l, const pg_region *r)
+/* Result j of an operation with regions is live. */
+static void need_parts(liveness *l, const pg_inst *i, uint32_t j)
 {
-    bool any = false;
-    pg_foreach_inst (i, r) {
-        bool has = i->op == PG_OP_PARTITION || i->op == PG_OP_RETURN || i->op == PG_OP_GRID ||
-                   (i->n_regions == 0 && i->op != PG_OP_YIELD && !is_removable(i));
-        for (uint32_t j = 0; j < i->n_regions; j++) {
-            has = keep_effects(l, i->regions[j]) || has;
-        }
-        if (has) {
-            keep(l, i);
-        }
-        any = any || (has && i->op != PG_OP_RETURN);
+    if (pg_is_loop(i)) {
+        need(l, i->in[pg_loop_in(i) + j]);
     }
-    return any;
+    for (uint32_t r = 0; r < i->n_regions; r++) {
+        if (pg_is_loop(i)) {
+            need(l, i->regions[r]->args[pg_loop_arg(i) + j]);
+        }
+        if (!pg_region_is_test(i->regions[r])) {
+            need_yielded(l, i->regions[r], j);
+        }
+    }
 }
 
 static void spread(liveness *l, pg_val v)
@@ -98,19 +110,8 @@ static void spread(liveness *l, pg_val v)
             need(l, owner->out[index - first]);
         }
     } else if (value->kind == PG_V_RESULT) {
-        const pg_inst *def = value->def;
-        keep(l, def);
-        if (pg_is_loop(def)) {
-            need(l, def->in[pg_loop_in(def) + index]);
-        }
-        for (uint32_t j = 0; j < def->n_regions; j++) {
-            if (pg_is_loop(def)) {
-                need(l, def->regions[j]->args[pg_loop_arg(def) + index]);
-            }
-            if (!pg_region_is_test(def->regions[j])) {
-                need_yielded(l, def->regions[j], index);
-            }
-        }
+        keep(l, value->def);
+        need_parts(l, value->def, index);
     }
 }
 
@@ -167,30 +168,114 @@ static bool may_take_literal(const liveness *l, const pg_inst *i)
     return may;
 }
 
-static void sweep(liveness *l, pg_region *r)
+/* I5: what is live of an operation is known. */
+static void settle(liveness *l, pg_inst *i)
 {
-    pg_foreach_inst_safe (i, r) {
-        if (i->op == PG_OP_YIELD) {
-            continue;
-        }
-        if (!l->insts[i->id]) {
-            pg_inst_remove(i);
-            l->changed = true;
-            continue;
-        }
-        if (pg_is_loop(i) || i->op == PG_OP_IF) {
-            const uint32_t n_out = i->n_out;
-            for (uint32_t j = n_out; j-- > 0;) {
-                if (!l->vals[i->out[j].id]) {
-                    drop_result(l, i, j);
-                }
+    if (!l->insts[i->id]) {
+        pg_inst_remove(i);
+        l->changed = true;
+    } else if (pg_is_loop(i) || i->op == PG_OP_IF) {
+        const uint32_t n_out = i->n_out;
+        for (uint32_t j = n_out; j-- > 0;) {
+            if (!l->vals[i->out[j].id]) {
+                drop_result(l, i, j);
             }
-            l->may_take = l->may_take || (i->n_out != n_out && may_take_literal(l, i));
         }
-        for (uint32_t j = 0; j < i->n_regions; j++) {
-            sweep(l, i->regions[j]);
+        l->may_take = l->may_take || (i->n_out != n_out && may_take_literal(l, i));
+    }
+}
+
+static void settle_inside(liveness *l, const pg_inst *i)
+{
+    for (uint32_t r = 0; r < i->n_regions && l->insts[i->id]; r++) {
+        pg_foreach_inst_safe (inner, i->regions[r]) {
+            if (inner->op != PG_OP_YIELD) {
+                settle(l, inner);
+                settle_inside(l, inner);
+            }
         }
     }
+}
+
+static bool is_any_needed(const liveness *l, const pg_inst *i)
+{
+    bool is = false;
+    for (uint32_t j = 0; j < i->n_out && !is; j++) {
+        is = l->vals[i->out[j].id] != 0;
+    }
+    return is;
+}
+
+/* A loop's regions have been walked: what they use of the values of this trip, the trip before
+ * hands over (I2). */
+static void close_loop(liveness *l, const pg_inst *loop, bool is_kept)
+{
+    const uint32_t first = pg_loop_arg(loop);
+    l->is_late = true;
+    if (is_kept) {
+        keep(l, loop);
+    }
+    for (uint32_t r = 0; r < loop->n_regions; r++) {
+        const pg_region *region = loop->regions[r];
+        for (uint32_t j = 0; j < loop->n_out; j++) {
+            const pg_val arg = region->args[first + j];
+            if (l->vals[arg.id] && !l->vals[loop->out[j].id]) {
+                look_at(l, arg);
+            }
+        }
+    }
+    while (l->work.n > 0 && !l->is_oom) {
+        spread(l, (pg_val){l->work.at[--l->work.n]});
+    }
+    l->is_late = false;
+}
+
+static bool walk(liveness *l, const pg_region *r, bool is_in_loop);
+
+/* True if it has an effect. */
+static bool pass(liveness *l, pg_inst *i, bool is_in_loop)
+{
+    const bool is_loop = pg_is_loop(i);
+    bool has = i->op == PG_OP_PARTITION || i->op == PG_OP_RETURN || i->op == PG_OP_GRID ||
+               (i->n_regions == 0 && !is_removable(i));
+    bool is_needed = is_any_needed(l, i);
+    if (i->n_regions != 0) {
+        if (is_needed) {
+            keep(l, i);
+        }
+        for (uint32_t j = 0; j < i->n_out; j++) {
+            if (l->vals[i->out[j].id]) {
+                need_parts(l, i, j);
+            }
+        }
+        for (uint32_t r = i->n_regions; r-- > 0;) {
+            has = walk(l, i->regions[r], is_in_loop || is_loop) || has;
+        }
+    }
+    if (is_loop) {
+        close_loop(l, i, has);
+    } else if (has || is_needed) {
+        keep(l, i);
+    }
+    if (!is_in_loop) {
+        settle(l, i);
+        if (is_loop) {
+            settle_inside(l, i);
+        }
+    }
+    return has && i->op != PG_OP_RETURN;
+}
+
+static bool walk(liveness *l, const pg_region *r, bool is_in_loop)
+{
+    bool any = false;
+    for (pg_inst *i = r->last, *before; i != NULL && !l->is_oom; i = before) {
+        before = i->prev;
+        if (i->op != PG_OP_YIELD) { /* whose values are asked for one by one */
+            any = pass(l, i, is_in_loop) || any;
+        }
+    }
+    return any;
 }
 
 pg_status pg_simplify_dce(pg_kernel *k, pg_arena *scratch, bool *changed, bool *again)
@@ -201,20 +286,13 @@ pg_status pg_simplify_dce(pg_kernel *k, pg_arena *scratch, bool *changed, bool *
     if (!l.vals || !l.insts) {
         return PG_E_NOMEM;
     }
+    (void)walk(&l, k->body, false);
     if (k->launch) {
-        (void)keep_effects(&l, k->launch);
-    }
-    (void)keep_effects(&l, k->body);
-    while (l.work.n > 0 && !l.is_oom) {
-        spread(&l, (pg_val){l.work.at[--l.work.n]});
+        (void)walk(&l, k->launch, false);
     }
     if (l.is_oom) {
         return PG_E_NOMEM;
     }
-    if (k->launch) {
-        sweep(&l, k->launch);
-    }
-    sweep(&l, k->body);
     *changed = *changed || l.changed;
     *again = *again || l.may_take;
     return PG_OK;
