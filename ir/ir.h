@@ -310,6 +310,8 @@ void pg_val_set_type(pg_kernel *k, pg_val v, pg_type type);
 pg_status pg_parse(pg_ctx *ctx, pg_str text, pg_diags *diags, pg_module **out);
 /* Canonical text: print(parse(x)) is a fixed point. */
 void pg_print(pg_strbuf *out, const pg_module *m);
+/* Gives kernels, parameters and operations the places that they have in that text. */
+pg_status pg_place_by_text(pg_module *m);
 void pg_print_inst(pg_strbuf *out, const pg_kernel *k,
                    const pg_inst *i); /* one operation, regions as { ... } */
 void pg_print_type(pg_strbuf *out, const pg_module *m, pg_type t);

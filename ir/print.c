@@ -6,6 +6,8 @@
 #include "base/vec.h"
 #include "ir/literal.h"
 
+typedef PG_VEC(pg_loc) pg_vec_loc;
+
 typedef struct printer {
     pg_strbuf *out;
     const pg_module *m;
@@ -20,7 +22,26 @@ typedef struct printer {
     uint32_t n_numbers;
     uint32_t indent;
     PG_VEC(pg_type) types;
+    pg_vec_loc *places; /* NULL: not asked for */
+    size_t line_begin;  /* of the line in which the last place is */
+    uint32_t line;
 } printer;
+
+/* Notes where the text is now, from 1. */
+static void note_place(printer *p)
+{
+    if (p->places == NULL || p->out->is_oom) {
+        return;
+    }
+    for (size_t i = p->line_begin; i < p->out->len; i++) {
+        if (p->out->ptr[i] == '\n') {
+            p->line++;
+            p->line_begin = i + 1;
+        }
+    }
+    const pg_loc at = {p->line, (uint32_t)(p->out->len - p->line_begin) + 1};
+    (void)pg_vec_push(&p->scratch, p->places, at);
+}
 
 static void put_indent(const printer *p)
 {
@@ -388,6 +409,7 @@ static void put_header(printer *p, const pg_inst *i)
         put_name(p, i->out[r]);
     }
     pg_put(p->out, i->n_out != 0 ? " = " : "");
+    note_place(p);
     pg_put(p->out, pg_op_infos[i->op < PG_OP_COUNT ? i->op : 0].text);
     if (pg_is_loop(i)) {
         put_loop_head(p, i, &c);
@@ -616,11 +638,14 @@ static void put_kernel(printer *p, const pg_kernel *k)
         choose_name(p, k->params[i].val);
         show_name(p, k->params[i].val);
     }
-    pg_put(p->out, "\nkernel @");
+    pg_put(p->out, "\nkernel ");
+    note_place(p);
+    pg_put_char(p->out, '@');
     pg_put_str(p->out, sym_text(p, k->name));
     pg_put_char(p->out, '(');
     for (uint32_t i = 0; i < k->n_params; i++) {
         pg_put(p->out, i == 0 ? "" : ", ");
+        note_place(p);
         put_name(p, k->params[i].val);
         pg_put(p->out, ": ");
         put_type(p, pg_val_type(k, k->params[i].val));
@@ -644,19 +669,78 @@ static void put_kernel(printer *p, const pg_kernel *k)
     pg_arena_release(&p->scratch, mark);
 }
 
+static void put_module(printer *p)
+{
+    pg_put(p->out, "ptir 1\nmodule ");
+    pg_put_str(p->out, sym_text(p, p->m->target));
+    pg_put_char(p->out, '\n');
+    put_encs(p);
+    for (const pg_kernel *k = p->m->kernels; k != NULL; k = k->next) {
+        put_kernel(p, k);
+    }
+    p->out->is_oom = p->out->is_oom || p->scratch.is_oom;
+}
+
 void pg_print(pg_strbuf *out, const pg_module *m)
 {
     printer p = {.out = out, .m = m};
     pg_arena_init(&p.scratch, m->ctx->alloc);
-    pg_put(out, "ptir 1\nmodule ");
-    pg_put_str(out, sym_text(&p, m->target));
-    pg_put_char(out, '\n');
-    put_encs(&p);
-    for (const pg_kernel *k = m->kernels; k != NULL; k = k->next) {
-        put_kernel(&p, k);
-    }
-    out->is_oom = out->is_oom || p.scratch.is_oom;
+    put_module(&p);
     pg_arena_fini(&p.scratch);
+}
+
+/* Places in the order in which a kernel is printed. */
+static void place_region(const pg_region *r, const pg_loc **next)
+{
+    for (pg_inst *i = r == NULL ? NULL : r->first; i != NULL; i = pg_inst_walk(i, r)) {
+        i->loc = *(*next)++;
+    }
+}
+
+static void place_kernel(pg_kernel *k, const pg_loc **next)
+{
+    k->loc = *(*next)++;
+    for (uint32_t i = 0; i < k->n_params; i++) {
+        k->params[i].loc = *(*next)++;
+    }
+    place_region(k->launch, next);
+    place_region(k->body, next);
+}
+
+static uint32_t count_places(const pg_module *m)
+{
+    uint32_t n = 0;
+    for (const pg_kernel *k = m->kernels; k != NULL; k = k->next) {
+        const pg_region *of[] = {k->launch, k->body};
+        n += 1 + k->n_params;
+        for (uint32_t r = 0; r < PG_COUNT_OF(of); r++) {
+            for (const pg_inst *i = of[r] == NULL ? NULL : of[r]->first; i != NULL;
+                 i = pg_inst_walk(i, of[r])) {
+                n++;
+            }
+        }
+    }
+    return n;
+}
+
+pg_status pg_place_by_text(pg_module *m)
+{
+    pg_strbuf text;
+    pg_vec_loc places = {0};
+    printer p = {.out = &text, .m = m, .places = &places, .line = 1};
+    pg_strbuf_init(&text, m->ctx->alloc);
+    pg_arena_init(&p.scratch, m->ctx->alloc);
+    put_module(&p);
+    pg_status status = pg_strbuf_status(&text);
+    if (status == PG_OK && places.n == count_places(m)) {
+        const pg_loc *next = places.at;
+        for (pg_kernel *k = m->kernels; k != NULL; k = k->next) {
+            place_kernel(k, &next);
+        }
+    }
+    pg_arena_fini(&p.scratch);
+    pg_strbuf_fini(&text);
+    return status;
 }
 
 void pg_print_inst(pg_strbuf *out, const pg_kernel *k, const pg_inst *i)

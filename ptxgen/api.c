@@ -313,8 +313,8 @@ static ptxgen_status begin(ptxgen_ctx *ctx, ptxgen_result **out, ptxgen_result *
     return *result == NULL ? PTXGEN_E_NOMEM : PTXGEN_OK;
 }
 
-ptxgen_status ptxgen_compile(ptxgen_ctx *ctx, ptxgen_str ir, const ptxgen_options *options_or_null,
-                             ptxgen_result **out)
+ptxgen_status pg_compile_call(ptxgen_ctx *ctx, const pg_source *from,
+                              const ptxgen_options *options_or_null, ptxgen_result **out)
 {
     ptxgen_result *r = NULL;
     ptxgen_status begun = begin(ctx, out, &r);
@@ -327,9 +327,15 @@ ptxgen_status ptxgen_compile(ptxgen_ctx *ctx, ptxgen_str ir, const ptxgen_option
         status = pg_ctx_prepare(ctx);
     }
     if (status == PG_OK) {
-        status = pg_compile_text(ctx, pg_str_in(ir), &options, r);
+        status = pg_compile_source(ctx, from, &options, r);
     }
     return pg_result_finish(r, status, out);
+}
+
+ptxgen_status ptxgen_compile(ptxgen_ctx *ctx, ptxgen_str ir, const ptxgen_options *options_or_null,
+                             ptxgen_result **out)
+{
+    return pg_compile_call(ctx, &(pg_source){.text = pg_str_in(ir)}, options_or_null, out);
 }
 
 ptxgen_status ptxgen_check_ptx(ptxgen_ctx *ctx, ptxgen_str ptx, ptxgen_result **out)

@@ -78,8 +78,18 @@ pg_status pg_options_read(const ptxgen_options *given_or_null, pg_diags *diags,
 /* The pass manager's view of them. */
 void pg_options_for_passes(const ptxgen_options *options, pg_pass_options *out);
 
-/* compile.c: parse, verify, passes, emission, manifests, into an empty result. */
-pg_status pg_compile_text(ptxgen_ctx *ctx, pg_str text, const ptxgen_options *options,
-                          ptxgen_result *r);
+/* What is compiled: a module that was built, or text. */
+typedef struct pg_source {
+    pg_str text;
+    const pg_module *module; /* NULL: the text; it stays as it is */
+    bool has_places;         /* its builder said where operations stand */
+} pg_source;
+
+/* compile.c: parse or copy, verify, passes, emission, manifests, into an empty result. */
+pg_status pg_compile_source(ptxgen_ctx *ctx, const pg_source *from, const ptxgen_options *options,
+                            ptxgen_result *r);
+/* api.c: one call of it: makes the result, reads the options. */
+ptxgen_status pg_compile_call(ptxgen_ctx *ctx, const pg_source *from,
+                              const ptxgen_options *options_or_null, ptxgen_result **out);
 
 #endif

@@ -12,7 +12,8 @@ bool pg_build_is_live(const ptxgen_builder *b)
            !b->m->ctx->ir.arena.is_oom;
 }
 
-/* Calls have no lines; the reader finds the place by the kernel, and by what was built before. */
+/* Calls need not have lines; the reader finds the place by the kernel, and by what was built
+ * before. */
 static const char *place_of(ptxgen_builder *b)
 {
     const pg_interner *syms = &b->m->ir->ctx->syms;
@@ -31,15 +32,14 @@ static const char *place_of(ptxgen_builder *b)
 void pg_build_fail(ptxgen_builder *b, pg_diag_id id, const char *what)
 {
     if (b->status == PG_OK) {
-        b->status = pg_diag_add(&b->m->diags, id, (pg_loc){0, 0}, place_of(b), what);
+        b->status = pg_diag_add(&b->m->diags, id, b->at, place_of(b), what);
     }
 }
 
 void pg_build_fail_at(ptxgen_builder *b, pg_diag_id id, uint32_t index, const char *op)
 {
     if (b->status == PG_OK) {
-        b->status =
-            pg_diag_add(&b->m->diags, id, (pg_loc){0, 0}, place_of(b), (unsigned)index + 1, op);
+        b->status = pg_diag_add(&b->m->diags, id, b->at, place_of(b), (unsigned)index + 1, op);
     }
 }
 
@@ -48,8 +48,19 @@ void pg_build_fail_name(ptxgen_builder *b, pg_diag_id id, const char *name, cons
     if (b->status == PG_OK) {
         const char *place = place_of(b);
         const char *more = pg_nearest_text(near, &b->m->arena, b->m->ctx->alloc);
-        b->status =
-            pg_diag_add(&b->m->diags, id, (pg_loc){0, 0}, place, name == NULL ? "" : name, more);
+        b->status = pg_diag_add(&b->m->diags, id, b->at, place, name == NULL ? "" : name, more);
+    }
+}
+
+void ptxgen_build_at(ptxgen_builder *b, uint32_t line, uint32_t column)
+{
+    if (b == NULL) {
+        return;
+    }
+    b->at = (pg_loc){line, column};
+    b->m->has_places = true;
+    if (b->k->loc.line == 0) {
+        b->k->loc = b->at;
     }
 }
 
@@ -234,7 +245,7 @@ ptxgen_value ptxgen_param(ptxgen_builder *b, const char *name, ptxgen_type type)
         return (ptxgen_value){0};
     }
     pg_sym sym = pg_intern(&b->m->ir->ctx->syms, pg_str_of(name));
-    return (ptxgen_value){pg_kernel_add_param(b->k, sym, (pg_type){type.id}, (pg_loc){0, 0}).id};
+    return (ptxgen_value){pg_kernel_add_param(b->k, sym, (pg_type){type.id}, b->at).id};
 }
 
 static pg_param *find_param(ptxgen_builder *b, ptxgen_value v)

@@ -14,6 +14,7 @@ struct ptxgen_module {
     pg_diags diags;
     pg_module *ir;
     ptxgen_builder *builder; /* the open one, or NULL */
+    bool has_places;         /* ptxgen_build_at was called */
 };
 
 #define PG_BUILD_DEPTH 64
@@ -30,6 +31,7 @@ struct ptxgen_builder {
     pg_kernel *k;
     pg_inst *last; /* what ptxgen_op_attr speaks of */
     pg_status status;
+    pg_loc at;      /* of what is built from here on */
     uint32_t depth; /* open scopes; scope[0] is the body */
     pg_build_scope scope[PG_BUILD_DEPTH];
 };

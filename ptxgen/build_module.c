@@ -101,19 +101,18 @@ ptxgen_status ptxgen_module_print(ptxgen_module *m, ptxgen_result **out)
 ptxgen_status ptxgen_module_compile(ptxgen_module *m, const ptxgen_options *options,
                                     ptxgen_result **out)
 {
-    ptxgen_result *text = NULL;
-    ptxgen_status s = ptxgen_module_print(m, &text);
-    if (s != PTXGEN_OK) {
-        if (out != NULL) {
-            *out = text;
-        } else {
-            ptxgen_result_destroy(text);
-        }
-        return s;
+    if (out == NULL) {
+        return PTXGEN_E_MISUSE;
     }
-    s = ptxgen_compile(m->ctx, ptxgen_result_ir(text), options, out);
-    ptxgen_result_destroy(text);
-    return s;
+    *out = NULL;
+    if (m == NULL || m->builder != NULL) {
+        return PTXGEN_E_MISUSE;
+    }
+    if (pg_diags_status(&m->diags) != PG_OK) { /* the builder's errors */
+        return ptxgen_module_print(m, out);
+    }
+    const pg_source from = {.module = m->ir, .has_places = m->has_places};
+    return pg_compile_call(m->ctx, &from, options, out);
 }
 
 /* ---- types ------------------------------------------------------------------------------------

@@ -44,6 +44,7 @@ pg_inst *pg_build_inst(ptxgen_builder *b, const char *op_name, uint32_t n_in,
     if (inst == NULL) {
         return NULL;
     }
+    inst->loc = b->at;
     pg_inst_append(b->scope[b->depth - 1].region, inst);
     b->last = inst;
     return inst;

@@ -1,4 +1,5 @@
-/* The driver: text -> module -> verified -> passes -> PTX object model -> text and manifests.
+/* The driver: text or a built module -> module -> verified -> passes -> PTX object model -> text
+ * and manifests.
  *
  * I1  A status other than PG_OK has an error in the result's diagnostics, or is NOMEM.
  * I2  The module is destroyed on every path; what the result keeps is copied out of it. */
@@ -80,10 +81,19 @@ static pg_status refuse_settings(const driver *d)
     return pg_diags_status(&d->result->diags);
 }
 
-static pg_status front(driver *d, pg_ctx *ctx, pg_str text)
+/* A copy, since passes change the module; what has no place stands where its text would be. */
+static pg_status take_module(driver *d, const pg_module *given, bool has_places)
+{
+    PG_TRY(pg_arena_status(&given->arena));
+    PG_TRY(pg_module_clone(given, &d->result->diags, &d->module));
+    return has_places ? PG_OK : pg_place_by_text(d->module);
+}
+
+static pg_status front(driver *d, pg_ctx *ctx, const pg_source *from)
 {
     ptxgen_result *r = d->result;
-    PG_TRY(pg_parse(ctx, text, &r->diags, &d->module));
+    PG_TRY(from->module == NULL ? pg_parse(ctx, from->text, &r->diags, &d->module)
+                                : take_module(d, from->module, from->has_places));
     r->stats.n_ops = count_ops(d->module);
     r->stats.parse_ns = lap(d);
     PG_TRY(refuse_settings(d));
@@ -195,10 +205,10 @@ static pg_status emit(driver *d)
     return PG_OK;
 }
 
-static pg_status drive(driver *d, pg_ctx *ctx, pg_str text)
+static pg_status drive(driver *d, pg_ctx *ctx, const pg_source *from)
 {
     bool stopped = false;
-    PG_TRY(front(d, ctx, text));
+    PG_TRY(front(d, ctx, from));
     if (d->options->emit == PTXGEN_EMIT_NONE) {
         return PG_OK;
     }
@@ -213,13 +223,13 @@ static pg_status drive(driver *d, pg_ctx *ctx, pg_str text)
     return status;
 }
 
-pg_status pg_compile_text(ptxgen_ctx *ctx, pg_str text, const ptxgen_options *options,
-                          ptxgen_result *r)
+pg_status pg_compile_source(ptxgen_ctx *ctx, const pg_source *from, const ptxgen_options *options,
+                            ptxgen_result *r)
 {
     driver d = {.options = options, .result = r};
     pg_arena_init(&d.work, ctx->alloc);
     d.began_ns = now_ns(&d);
-    pg_status status = drive(&d, &ctx->ir, text);
+    pg_status status = drive(&d, &ctx->ir, from);
     /* Where memory ran out, whatever else was said may be its consequence. */
     if (ctx->noting.has_failed || r->noting.has_failed) {
         status = PG_E_NOMEM;

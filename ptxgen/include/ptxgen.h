@@ -136,7 +136,7 @@ typedef struct ptxgen_options {
     void *clock_user;
     /* Name of the source; not empty: the PTX says by `.file` and `.loc` which line and column of it
      * each instruction comes from, for profilers and debuggers (ptxas -lineinfo). The places are
-     * those of the IR text, or what ptxgen_builder_at said. Quotes, control characters and what is
+     * those of the IR text, or what ptxgen_build_at said. Quotes, control characters and what is
      * not ASCII become '_'. */
     ptxgen_str line_info;
 } ptxgen_options;

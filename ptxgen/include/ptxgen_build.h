@@ -59,8 +59,8 @@ PTXGEN_API void ptxgen_module_destroy(ptxgen_module *m_or_null);
 /* The module as canonical text: ptxgen_result_ir. Errors that the builder met are among the
  * result's diagnostics; the text is not verified. *out as in ptxgen_compile. */
 PTXGEN_API PTXGEN_CHECKED ptxgen_status ptxgen_module_print(ptxgen_module *m, ptxgen_result **out);
-/* Compiles the module, which stays as it was. Lines of diagnostics are those of
- * ptxgen_module_print's text. */
+/* Compiles the module, which stays as it was. Diagnostics stand at the places that ptxgen_build_at
+ * gave; where it was never called for the module, at those of ptxgen_module_print's text. */
 PTXGEN_API PTXGEN_CHECKED ptxgen_status ptxgen_module_compile(ptxgen_module *m,
                                                               const ptxgen_options *options_or_null,
                                                               ptxgen_result **out);
@@ -135,6 +135,10 @@ PTXGEN_API void ptxgen_launch_end(ptxgen_builder *b, ptxgen_value grid_x, ptxgen
                                   ptxgen_value grid_z);
 /* The builder's module. */
 PTXGEN_API ptxgen_module *ptxgen_builder_module(const ptxgen_builder *b);
+/* Where in the caller's source stands what is built from here on, both from 1, until the next call;
+ * the first call of a kernel places the kernel too. For diagnostics, ptxgen_result_source_line and
+ * ptxgen_options.line_info. Line 0: nowhere. */
+PTXGEN_API void ptxgen_build_at(ptxgen_builder *b, uint32_t line, uint32_t column);
 /* Records an error of the caller's own ("dtype must be f16"): sticky like any other. */
 PTXGEN_API void ptxgen_build_error(ptxgen_builder *b, const char *message);
 
