@@ -530,20 +530,25 @@ static pg_status make_room(const pg_live *l, job *j)
     return PG_OK;
 }
 
-static pg_status run(pg_live *l, job *j)
+/* Reads the body, unless bounds show that it has registers enough; `j->out` holds them then. */
+static pg_status try_bounds(pg_live *l, job *j, bool *is_enough)
 {
     const bool is_coarse = !asks_for_more(j);
-    bool is_enough = false;
+    *is_enough = false;
     if (is_coarse) {
-        PG_TRY(pg_live_quick(l->f, l->arena, j->spans, j->n_spans, j->out, &is_enough));
+        PG_TRY(pg_live_quick(l->f, l->arena, j->spans, j->n_spans, j->out, is_enough));
     }
-    if (is_enough) {
+    if (*is_enough) {
         return PG_OK;
     }
     PG_TRY(read_body(l, j));
-    if (is_coarse) {
-        PG_TRY(pg_live_bound(l, j->spans, j->n_spans, j->out, &is_enough));
-    }
+    return is_coarse ? pg_live_bound(l, j->spans, j->n_spans, j->out, is_enough) : PG_OK;
+}
+
+static pg_status run(pg_live *l, job *j)
+{
+    bool is_enough;
+    PG_TRY(try_bounds(l, j, &is_enough));
     if (is_enough) {
         return PG_OK;
     }

@@ -304,7 +304,7 @@ pg_ptx_stmt *pg_ptx_inst(pg_ptx_builder *b, const char *opcode, uint32_t n_ops,
 const pg_ptx_literal *pg_ptx_spell(pg_ptx_builder *b, const char *opcode, uint32_t n_ops);
 const pg_ptx_literal *pg_ptx_spell_str(pg_ptx_builder *b, pg_str opcode, uint32_t n_ops);
 /* Adds an instruction so spelled. */
-pg_ptx_stmt *pg_ptx_inst_spelled(pg_ptx_builder *b, const pg_ptx_literal *s,
+pg_ptx_stmt *pg_ptx_inst_spelled(pg_ptx_builder *b, const pg_ptx_literal *l,
                                  const pg_ptx_opnd *ops);
 /* For spellings made at run time: copies. */
 pg_ptx_stmt *pg_ptx_inst_str(pg_ptx_builder *b, pg_str opcode_copied, uint32_t n_ops,

@@ -112,7 +112,9 @@ void pe_race_cta_end(pe_cta *cta)
         for (uint32_t k = 0; end != NULL && k < (uint32_t)PAGE >> p->shift; k++) {
             pe_mark m;
             if (!check_end(cta, end, &p->cells[k], p->reads + (size_t)k * r->n_warps, &m)) {
-                report_end(cta, ((uint64_t)cta->rank << PE_RANK_SHIFT) + n * PAGE + (k << p->shift),
+                report_end(cta,
+                           ((uint64_t)cta->rank << PE_RANK_SHIFT) + (uint64_t)n * PAGE +
+                               ((uint64_t)k << p->shift),
                            &m);
                 pe_clock_drop(r, end);
                 return;
