@@ -8,6 +8,26 @@ static run_exit usage(const cli *c, int number, const char *a, const char *b, co
     return run_fail(&c->msgs, RUN_USAGE, number, NULL, a, b, d);
 }
 
+/* A value that the option cannot have. */
+static run_exit wrong_value(cli *c, const cli_option_row *row, const char *value)
+{
+    static const char *const forms[] = {[CLI_NUMBER] = "a whole number",
+                                        [CLI_DIMS] =
+                                            "one to three numbers from 1 to 2147483647, as 8,2,1",
+                                        [CLI_FILE] = "the name of a file",
+                                        [CLI_PASS] = "the name of a pass"};
+    const bool has_form = row->kind < PG_COUNT_OF(forms) && forms[row->kind] != NULL;
+    const bool is_word = row->kind == CLI_ONE || row->kind == CLI_SOME || row->kind == CLI_MAYBE;
+    pg_nearest near = pg_nearest_of(pg_str_of(value));
+    for (const char *at = row->takes; is_word && *at != '\0';) {
+        const size_t n = strcspn(at, "|");
+        pg_nearest_try(&near, (pg_str){at, n});
+        at += n + (at[n] == '|');
+    }
+    return run_fail(&c->msgs, RUN_USAGE, RUN_MSG_USAGE_VALUE, NULL, value, row->text,
+                    has_form ? forms[row->kind] : row->takes, run_suggestion(&c->arena, &near));
+}
+
 static bool is_word_of(const char *words, const char *word, size_t len)
 {
     while (*words != '\0') {
@@ -61,8 +81,9 @@ static run_exit add_given(cli *c, cli_option o, const char *value)
     *g = (cli_given){o, {"", value}};
     if (row->kind == CLI_PAIR) {
         const char *equals = strchr(value, '=');
-        if (equals == NULL || equals == value) {
-            return usage(c, RUN_MSG_USAGE_VALUE, value, row->text, row->takes);
+        const bool is_file = o == CLI_OPT_IN || o == CLI_OPT_OUT;
+        if (equals == NULL || equals == value || (is_file && equals[1] == '\0')) {
+            return wrong_value(c, row, value);
         }
         g->pair.name = pg_arena_str(&c->arena, (pg_str){value, (size_t)(equals - value)}).ptr;
         g->pair.value = equals + 1;
@@ -81,6 +102,8 @@ static run_exit add_given(cli *c, cli_option o, const char *value)
     return RUN_OK;
 }
 
+static const char left_out[] = ""; /* the value of flags, and of MAYBE without one */
+
 static run_exit set_value(cli *c, cli_option o, const char *value)
 {
     const cli_option_row *row = &cli_options_table[o];
@@ -88,12 +111,12 @@ static run_exit set_value(cli *c, cli_option o, const char *value)
     switch (row->kind) {
     case CLI_FLAG:
     case CLI_TEXT:
+    case CLI_TARGET: break;
     case CLI_FILE:
-    case CLI_TARGET:
-    case CLI_PASS: break;
+    case CLI_PASS: is_good = value[0] != '\0'; break;
     case CLI_ONE: is_good = is_word_of(row->takes, value, strlen(value)); break;
     case CLI_MAYBE:
-        is_good = value[0] == '\0' || is_word_of(row->takes, value, strlen(value));
+        is_good = value == left_out || is_word_of(row->takes, value, strlen(value));
         break;
     case CLI_SOME: is_good = are_words_of(row->takes, value); break;
     case CLI_NUMBER: is_good = pg_parse_u64(pg_str_of(value), &c->numbers[o]); break;
@@ -102,7 +125,7 @@ static run_exit set_value(cli *c, cli_option o, const char *value)
     case CLI_MANY: return add_given(c, o, value);
     }
     if (!is_good) {
-        return usage(c, RUN_MSG_USAGE_VALUE, value, row->text, row->takes);
+        return wrong_value(c, row, value);
     }
     c->values[o] = value;
     return RUN_OK;
@@ -151,7 +174,7 @@ static run_exit parse_option(cli *c, int argc, char **argv, int *at)
     }
     if (cli_options_table[o].kind == CLI_FLAG ||
         (cli_options_table[o].kind == CLI_MAYBE && value == NULL)) {
-        value = "";
+        value = left_out;
     }
     if (value == NULL) {
         if (*at + 1 >= argc) {
@@ -189,6 +212,23 @@ static run_exit find_command(cli *c, const char *name)
     return cli_no_command(c, name);
 }
 
+static run_exit check_operands(const cli *c)
+{
+    const cli_command_row *row = &cli_commands[c->command];
+    if (c->n_operands >= row->least && c->n_operands <= row->most) {
+        return RUN_OK;
+    }
+    pg_strbuf more;
+    pg_strbuf_init(&more, pg_alloc_default());
+    if (c->n_operands > row->most && row->most < CLI_MAX_OPERANDS) {
+        pg_putf(&more, ": '%s' is one too many", c->operands[row->most]);
+    }
+    run_exit status =
+        usage(c, RUN_MSG_USAGE_OPERANDS, row->name, row->operands, pg_strbuf_str(&more).ptr);
+    pg_strbuf_fini(&more);
+    return status;
+}
+
 run_exit cli_parse(cli *c, int argc, char **argv)
 {
     run_exit status = find_command(c, argv[1]);
@@ -215,11 +255,7 @@ run_exit cli_parse(cli *c, int argc, char **argv)
             c->n_operands++;
         }
     }
-    const cli_command_row *row = &cli_commands[c->command];
-    if (status == RUN_OK && (c->n_operands < row->least || c->n_operands > row->most)) {
-        status = usage(c, RUN_MSG_USAGE_OPERANDS, row->name, row->operands, "");
-    }
-    return status;
+    return status == RUN_OK ? check_operands(c) : status;
 }
 
 run_pairs cli_pairs(cli *c, cli_option option)

@@ -13,7 +13,7 @@ typedef struct cli_given { /* a repeated option */
     run_pair pair; /* MANY: all of it is the value */
 } cli_given;
 
-enum { CLI_MAX_OPERANDS = 3 };
+enum { CLI_MAX_OPERANDS = 4 };
 
 typedef struct cli {
     run_msgs msgs;
@@ -35,6 +35,9 @@ run_exit cli_parse(cli *c, int argc, char **argv);
 run_exit cli_no_command(cli *c, const char *name);
 /* Repeated NAME=VALUE options of one kind, in order. */
 run_pairs cli_pairs(cli *c, cli_option option);
+/* outputs.c: reports results that would go over an input, or between other output. */
+run_exit cli_check_outputs(const cli *c);
+run_exit cli_check_array_output(const cli *c, const char *option, const char *path);
 /* help.c */
 void cli_usage(FILE *to);
 run_exit cli_help(cli *c);

@@ -40,7 +40,7 @@ static bool has_word(const char *list, const char *word)
     return false;
 }
 
-static run_exit check_arch(const cli *c)
+static run_exit check_arch(cli *c)
 {
     const char *arch = c->values[CLI_OPT_ARCH];
     if (arch == NULL) {
@@ -49,14 +49,16 @@ static run_exit check_arch(const cli *c)
     pg_strbuf known;
     pg_strbuf_init(&known, pg_alloc_default());
     bool is_known = false;
+    pg_nearest near = pg_nearest_of(pg_str_of(arch));
     for (size_t i = 0; ptxgen_target_name(i) != NULL; i++) {
+        pg_nearest_try(&near, pg_str_of(ptxgen_target_name(i)));
         is_known = is_known || strcmp(ptxgen_target_name(i), arch) == 0;
         pg_putf(&known, "%s%s", i == 0 ? "" : " ", ptxgen_target_name(i));
     }
     run_exit status = RUN_OK;
     if (!is_known) {
         status = run_fail(&c->msgs, RUN_USAGE, RUN_MSG_USAGE_VALUE, NULL, arch, "--arch",
-                          pg_strbuf_str(&known).ptr);
+                          pg_strbuf_str(&known).ptr, run_suggestion(&c->arena, &near));
     }
     pg_strbuf_fini(&known);
     return status;
@@ -150,7 +152,8 @@ static void print_times(const char *what, const ptxgen_result *r, const ptxgen_s
 
 static void print_json(const cli *c, const ptxgen_result *r, const ptxgen_stats *s)
 {
-    FILE *to = c->values[CLI_OPT_OUTPUT] != NULL ? stdout : stderr;
+    const char *output = c->values[CLI_OPT_OUTPUT];
+    FILE *to = output != NULL && strcmp(output, "-") != 0 ? stdout : stderr;
     (void)fprintf(
         to,
         "{\"schema\": 1, \"n_ops\": %llu, \"ptx_bytes\": %llu, \"arena_bytes\": %llu, "

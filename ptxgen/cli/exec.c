@@ -14,14 +14,14 @@ static run_exit check_usage(const cli *c)
     }
     if (c->values[CLI_OPT_SEEDS] != NULL && c->numbers[CLI_OPT_SEEDS] == 0) {
         return run_fail(&c->msgs, RUN_USAGE, RUN_MSG_USAGE_VALUE, NULL, c->values[CLI_OPT_SEEDS],
-                        "--seeds", "at least 1");
+                        "--seeds", "at least 1", "");
     }
     if (c->values[CLI_OPT_SEED] != NULL && c->values[CLI_OPT_SEEDS] != NULL) {
         return run_fail(&c->msgs, RUN_USAGE, RUN_MSG_USAGE_TOGETHER, NULL, "--seed", "--seeds");
     }
     if (c->numbers[CLI_OPT_SMEM] > INT32_MAX) {
         return run_fail(&c->msgs, RUN_USAGE, RUN_MSG_USAGE_VALUE, NULL, c->values[CLI_OPT_SMEM],
-                        "--smem", "at most 2147483647");
+                        "--smem", "at most 2147483647", "");
     }
     return RUN_OK;
 }
@@ -72,6 +72,10 @@ run_exit cli_exec(cli *c)
     }
     if (status == RUN_OK) {
         status = parse_specs(c, &specs);
+    }
+    for (uint32_t i = 0; i < specs.n_buffers && status == RUN_OK; i++) {
+        const char *path = specs.out_files[i];
+        status = path == NULL ? RUN_OK : cli_check_array_output(c, "--arg", path);
     }
     if (status != RUN_OK) {
         return status;

@@ -31,7 +31,8 @@ static run_exit read_query(const cli *c, ptxgen_layout_query *q)
         q->elem = (ptxgen_str){elem, strlen(elem)};
     }
     if (shape != NULL && !parse_shape(shape, q)) {
-        return run_fail(&c->msgs, RUN_USAGE, RUN_MSG_USAGE_VALUE, NULL, shape, "--shape", "128x64");
+        return run_fail(&c->msgs, RUN_USAGE, RUN_MSG_USAGE_VALUE, NULL, shape, "--shape", "128x64",
+                        "");
     }
     uint64_t n_warps = c->numbers[CLI_OPT_WARPS];
     q->n_warps = n_warps > UINT32_MAX ? UINT32_MAX : (uint32_t)n_warps;

@@ -58,6 +58,7 @@ int main(int argc, char **argv)
         cli_usage(stdout);
     } else {
         status = cli_parse(&c, argc, argv);
+        status = status == RUN_OK ? cli_check_outputs(&c) : status;
         status = status == RUN_OK ? dispatch(&c) : status;
     }
     if (fflush(stdout) != 0 && status == RUN_OK) {

@@ -164,7 +164,7 @@ static run_exit check_usage(const cli *c)
         {CLI_OPT_RACES, "--races"}, {CLI_OPT_STATS, "--stats"}, {CLI_OPT_MAX_STEPS, "--max-steps"}};
     if (c->values[CLI_OPT_SEEDS] != NULL && c->numbers[CLI_OPT_SEEDS] == 0) {
         return run_fail(&c->msgs, RUN_USAGE, RUN_MSG_USAGE_VALUE, NULL, c->values[CLI_OPT_SEEDS],
-                        "--seeds", "at least 1");
+                        "--seeds", "at least 1", "");
     }
     if (c->values[CLI_OPT_SEED] != NULL && c->values[CLI_OPT_SEEDS] != NULL) {
         return run_fail(&c->msgs, RUN_USAGE, RUN_MSG_USAGE_TOGETHER, NULL, "--seed", "--seeds");

@@ -60,7 +60,12 @@ def wrong_usage_is_2(c):
         (["compile", x, "--emit=cubin"], "6108"), (["opt", x], "6108"), (["kernel"], "6108"),
         (["kernel", "gelu", "--json"], "6108"), (["exec", x, "--grid=1"], "6108"),
         (["exec", x, "--block=1"], "6108"), (["kernel", "gelu", "--emit=cubin"], "6108"),
-        (["run", "gelu", "--seeds=0"], "6104"),
+        (["run", "gelu", "--seeds=0"], "6104"), (["run", "gelu", "--seeds=18446744073709551616"], "6104"),
+        (["run", "gelu", "--seeds=-1"], "6104"), (["run", "gelu", "--seed="], "6104"), (["run", "gelu", "--races="], "6104"),
+        (["run", "gelu", "--races", "isa"], "6106"), (["run", "gelu", "--in=x="], "6104"), (["run", "gelu", "--out=y="], "6104"),
+        (["compile", x, "-o", ""], "6104"), (["opt", x, "--passes="], "6104"), (["compile", x, "--stop-after="], "6104"),
+        (["exec", x, "--grid=1,0", "--block=1"], "6104"), (["exec", x, "--grid=2147483648", "--block=1"], "6104"),
+        (["exec", x, "--grid=1,,1", "--block=1"], "6104"), (["exec", x, "--grid=1", "--block=1", "--trace="], "6104"),
         (["exec", x, "--grid=1", "--block=1", "--seeds=0"], "6104"),
         (["compile", x, "--stop-after=simplify", "--emit=manifest"], "6109"),
         (["compile", x, "--pass-limit=0", "--emit=cubin", "-o", "y"], "6109"),
@@ -84,6 +89,7 @@ def misspelled_words_find_the_right_one(c):
         (["complie", x], "compile"), (["help", "rnu"], "run"), (["chek", x], "check"),
         (["compile", x, "--emti=ir"], "--emit"), (["compile", x, "-emit=ir"], "--emit"),
         (["compile", x, "--stop-aftr", "layouts"], "--stop-after"),
+        (["compile", x, "--arch=sm90"], "sm_90"), (["compile", x, "--emit=ptxx"], "ptx"), (["run", "gelu", "--races=practise"], "practice"),
         (["kernel", "gleu"], "gelu"), (["run", "sofmax"], "softmax"),
         (["kernel", "gelu", "--set=dtpe=f32"], "dtype"),
         (["run", "softmax", "--arg=row=3", "--arg=cols=3"], "rows"),
@@ -107,6 +113,11 @@ def messages_name_what_was_given(c):
         (["exec"], "\nhelp: `ptxgen help exec` shows "),
         (["kernel", "gelu", "--set=dtype=f99"], "PG6156 dtype=f99 is not possible: dtype is f16, "),
         (["kernel", "gemm", "--set=dtype=f16", "--set=stages=99"], "PG6156 stages=99 is not "),
+        (["run", "gelu", "--races", "isa"], "takes NAME|FILE.ptir|-: 'isa' is one too many\n"),
+        (["sass", "diff", "a", "b", "c"], ": 'c' is one too many\n"),
+        (["exec", x, "--grid=1,0", "--block=1"], "'1,0' is no value for --grid: it takes one to three numbers from 1 to "),
+        (["run", "gelu", "--seeds=x"], "it takes a whole number\n"),
+        (["run", "gelu", "--arg=n=99999999999999999999"], "'99999999999999999999' is no i64, which argument 'n' is\n"),
     ]:
         r = c.run(*args, want=2)
         assert text in r.err, (args, r.err)

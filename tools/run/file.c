@@ -180,10 +180,13 @@ static bool prepare(const run_file *f, output *o)
 {
     struct stat about;
     pg_strbuf_init(&o->beside, pg_alloc_default());
-    o->is_special =
-        strcmp(f->path, "-") == 0 || (stat(f->path, &about) == 0 && !S_ISREG(about.st_mode));
+    const bool is_there = strcmp(f->path, "-") != 0 && stat(f->path, &about) == 0;
+    o->is_special = strcmp(f->path, "-") == 0 || (is_there && !S_ISREG(about.st_mode));
     if (o->is_special) {
         return true;
+    }
+    if (is_there && access(f->path, W_OK) != 0) {
+        return false; /* renaming would replace a file that must not be written */
     }
     o->target = one_name(f->path);
     FILE *out = o->target == NULL ? NULL : open_beside(o->target, &o->beside);
@@ -193,7 +196,9 @@ static bool prepare(const run_file *f, output *o)
         errno = error;
         return false;
     }
-    return close_all(out, put_all(out, f->head, f->body));
+    /* Who may read the file that is replaced may read this one, and no one else. */
+    const bool is_good = !is_there || fchmod(fileno(out), about.st_mode & 07777) == 0;
+    return close_all(out, put_all(out, f->head, f->body) && is_good);
 }
 
 static bool write_special(const run_file *f, const output *o)
@@ -248,6 +253,14 @@ static const run_file *write_all(const run_file *files, output *outputs, size_t 
     return NULL;
 }
 
+bool run_is_same_file(const char *a, const char *b)
+{
+    struct stat of_a, of_b;
+    const bool are_files = strcmp(a, "-") != 0 && strcmp(b, "-") != 0 && stat(a, &of_a) == 0 &&
+                           stat(b, &of_b) == 0 && S_ISREG(of_a.st_mode);
+    return are_files && of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
+}
+
 run_exit run_write_files(const run_msgs *m, const run_file *files, size_t n)
 {
     output *outputs = calloc(n == 0 ? 1 : n, sizeof *outputs);
@@ -268,9 +281,11 @@ run_exit run_write_files(const run_msgs *m, const run_file *files, size_t n)
     if (is_twice) {
         return run_fail(m, RUN_USAGE, RUN_MSG_USAGE_REPEATED, NULL, "the command", failed->path);
     }
-    return failed == NULL
-               ? RUN_OK
-               : run_fail(m, RUN_TOOL, RUN_MSG_CANNOT_WRITE, failed->path, strerror(error));
+    if (failed == NULL) {
+        return RUN_OK;
+    }
+    const char *name = strcmp(failed->path, "-") == 0 ? "<stdout>" : failed->path;
+    return run_fail(m, RUN_TOOL, RUN_MSG_CANNOT_WRITE, name, strerror(error));
 }
 
 run_exit run_write_file(const run_msgs *m, const char *path, pg_str head, pg_str body)

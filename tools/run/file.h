@@ -10,6 +10,9 @@
 /* Text of a file, or of standard input for "-"; ends in NUL, lives in the arena. */
 run_exit run_read_file(const run_msgs *m, pg_arena *a, const char *path, pg_str *out);
 
+/* Are both there, and one file? */
+bool run_is_same_file(const char *a, const char *b);
+
 typedef struct run_file { /* to be written: head, then body */
     const char *path;     /* "-": standard output */
     pg_str head, body;

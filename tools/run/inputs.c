@@ -1,5 +1,6 @@
 #include "tools/run/inputs.h"
 
+#include <stdio.h>
 #include <string.h>
 
 typedef struct maker {
@@ -75,6 +76,28 @@ static const char *suggest(const maker *k, const char *name, bool is_scalar)
     return run_suggestion(k->arena, &near);
 }
 
+static const char *ir_name(run_dtype type)
+{
+    const run_dtype_info *info = &run_dtypes[type];
+    return info->ir_name[0] != '\0' ? info->ir_name : info->name;
+}
+
+/* A value that follows from a shape or a default must fit its argument as one that is given. */
+static run_exit set_fitting(const maker *k, const char *name, int64_t value)
+{
+    const run_value *v = find_value(k->in, name, true);
+    char text[24];
+    uint64_t bits;
+    (void)snprintf(text, sizeof text, "%lld", (long long)value);
+    if (v != NULL && run_dtypes[v->spec->type].kind != 'f' &&
+        !run_elem_parse(v->spec->type, pg_str_of(text), &bits)) {
+        return run_fail(k->msgs, RUN_INPUT, RUN_MSG_ARG_VALUE, k->request->file, text,
+                        ir_name(v->spec->type), name);
+    }
+    set_name(k, name, value);
+    return RUN_OK;
+}
+
 static run_exit take_args(const maker *k)
 {
     const run_request *r = k->request;
@@ -88,8 +111,8 @@ static run_exit take_args(const maker *k)
                             suggest(k, p->name, true));
         }
         if (!run_elem_parse(type, pg_str_of(p->value), &bits)) {
-            return run_fail(k->msgs, RUN_USAGE, RUN_MSG_ARG_VALUE, r->file, p->value,
-                            run_dtypes[type].name, p->name);
+            return run_fail(k->msgs, RUN_USAGE, RUN_MSG_ARG_VALUE, r->file, p->value, ir_name(type),
+                            p->name);
         }
         if (run_dtypes[type].kind == 'f') {
             v->has_value = true;
@@ -199,7 +222,10 @@ static run_exit infer_from_shapes(const maker *k)
             pg_str extent = v->spec->shape[d];
             if (is_identifier(extent) && find_name(k->in, extent) == NULL) {
                 pg_str name = pg_arena_str(k->arena, extent);
-                set_name(k, name.ptr, (int64_t)v->array.shape[d]);
+                run_exit status = set_fitting(k, name.ptr, (int64_t)v->array.shape[d]);
+                if (status != RUN_OK) {
+                    return status;
+                }
             }
         }
     }
@@ -207,7 +233,7 @@ static run_exit infer_from_shapes(const maker *k)
 }
 
 /* Defaults may speak of each other: as many rounds as there are of them. */
-static void fill_defaults(const maker *k)
+static run_exit fill_defaults(const maker *k)
 {
     const run_pairs *defaults = &k->request->defaults;
     for (size_t round = 0; round < defaults->n; round++) {
@@ -217,14 +243,19 @@ static void fill_defaults(const maker *k)
             if (p->value == NULL || find_name(k->in, pg_str_of(p->name)) != NULL) {
                 continue;
             }
+            run_exit status = RUN_OK;
             const run_name *other = find_name(k->in, pg_str_of(p->value));
             if (other != NULL) {
-                set_name(k, p->name, other->value);
+                status = set_fitting(k, p->name, other->value);
             } else if (pg_parse_i64(pg_str_of(p->value), &number)) {
-                set_name(k, p->name, number);
+                status = set_fitting(k, p->name, number);
+            }
+            if (status != RUN_OK) {
+                return status;
             }
         }
     }
+    return RUN_OK;
 }
 
 static run_exit wrong_shape(const maker *k, const run_value *v, const run_array *want)
@@ -381,7 +412,10 @@ static run_exit make_all(const maker *k)
     if (status != RUN_OK) {
         return status;
     }
-    fill_defaults(k);
+    status = fill_defaults(k);
+    if (status != RUN_OK) {
+        return status;
+    }
     for (uint32_t i = 0; i < k->in->manifest->n_args; i++) {
         run_value *v = &k->in->values[i];
         if (v->spec->kind == RUN_ARG_SCALAR && !v->has_value) {

@@ -101,6 +101,15 @@ static void print_clean(const run_msgs *m, const char *text)
     }
 }
 
+/* One line, whatever the file is called. */
+static void print_name(const run_msgs *m, const char *name)
+{
+    for (; *name != '\0'; name++) {
+        unsigned char c = (unsigned char)*name;
+        (void)fputc(c < 0x20 || c == 0x7F ? '?' : c, m->to);
+    }
+}
+
 void run_print(const run_msgs *m, const run_note *note)
 {
     const char *bold = m->has_color ? "\033[1m" : "";
@@ -109,7 +118,7 @@ void run_print(const run_msgs *m, const run_note *note)
         run_json_note(m->json, note);
     }
     (void)fputs(bold, m->to);
-    print_clean(m, note->file == NULL ? "ptxgen" : note->file);
+    print_name(m, note->file == NULL ? "ptxgen" : note->file);
     if (note->line != 0) {
         (void)fprintf(m->to, ":%u:%u", (unsigned)note->line, (unsigned)note->column);
     }
