@@ -10,7 +10,7 @@ static const pg_val no_val = {0};
 /* New value; id 0 when out of memory. */
 static pg_val value_new(pg_kernel *k, const pg_value *value)
 {
-    if (k == NULL || !pg_vec_reserve(&k->module->arena, &k->values, 1)) {
+    if (k == NULL || !pg_vec_room(&k->module->arena, &k->values, 1)) {
         return no_val;
     }
     k->values.at[k->values.n] = *value;
@@ -85,24 +85,25 @@ pg_inst *pg_inst_new(pg_kernel *k, pg_op op, uint32_t n_in, const pg_val *in, ui
         return NULL;
     }
     pg_arena *arena = &k->module->arena;
-    inst_block *block =
-        pg_arena_get(arena, sizeof *block + ((size_t)n_in + n_out) * sizeof(pg_val), 1);
-    if (block == NULL) {
+    inst_block *block = pg_arena_grow_unset(
+        arena, NULL, 0, sizeof *block + ((size_t)n_in + n_out) * sizeof(pg_val));
+    if (block == NULL || !pg_vec_room(arena, &k->values, n_out)) {
         return NULL;
     }
     pg_inst *i = &block->inst;
-    i->op = (uint16_t)op;
-    i->n_in = (uint16_t)n_in;
-    i->n_out = (uint16_t)n_out;
-    i->in = block->vals;
-    i->out = block->vals + n_in;
-    if (n_in != 0) {
-        memcpy(i->in, in, n_in * sizeof *in);
+    *i = (pg_inst){.op = (uint16_t)op,
+                   .n_in = (uint16_t)n_in,
+                   .n_out = (uint16_t)n_out,
+                   .id = k->n_insts++,
+                   .in = block->vals,
+                   .out = block->vals + n_in};
+    for (uint32_t j = 0; j < n_in; j++) {
+        i->in[j] = in[j];
     }
     for (uint32_t r = 0; r < n_out; r++) {
-        pg_value value = {
-            .kind = PG_V_RESULT, .index = (uint16_t)r, .type = out_types[r], .def = i};
-        i->out[r] = value_new(k, &value);
+        k->values.at[k->values.n] =
+            (pg_value){.kind = PG_V_RESULT, .index = (uint16_t)r, .type = out_types[r], .def = i};
+        i->out[r] = (pg_val){k->values.n++};
     }
     if (n_regions != 0) {
         i->regions = PG_NEWS(arena, pg_region *, n_regions);
@@ -111,9 +112,8 @@ pg_inst *pg_inst_new(pg_kernel *k, pg_op op, uint32_t n_in, const pg_val *in, ui
             i->regions[r] = pg_region_new(k, i);
         }
     }
-    i->id = k->n_insts++;
     k->ops[op / 64] |= UINT64_C(1) << op % 64;
-    k->stamp++;
+    k->stamp += 1 + n_out;
     return arena->is_oom ? NULL : i;
 }
 

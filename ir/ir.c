@@ -14,6 +14,7 @@ pg_status pg_ctx_init(pg_ctx *ctx, pg_alloc alloc)
     *ctx = (pg_ctx){.alloc = alloc};
     pg_arena_init(&ctx->arena, alloc);
     pg_interner_init(&ctx->syms, &ctx->arena);
+    pg_words_init(&ctx->words);
     ctx->types = pg_types_new(&ctx->arena);
     if (ctx->types == NULL) {
         pg_arena_fini(&ctx->arena);
@@ -263,15 +264,28 @@ void pg_kernel_cluster(const pg_kernel *k, uint32_t out[3])
     }
 }
 
+static uint32_t warps_of(int64_t warps)
+{
+    return warps < 1 || warps > 64 ? DEFAULT_WARPS : (uint32_t)warps;
+}
+
+uint32_t pg_kernel_warps(const pg_kernel *k)
+{
+    return warps_of(pg_attr_int(&k->attrs, PG_A_WARPS, DEFAULT_WARPS));
+}
+
 uint32_t pg_inst_warps(const pg_inst *i)
 {
-    const pg_inst *part = i->op == PG_OP_PARTITION ? i : pg_inst_find_parent(i, PG_OP_PARTITION);
     const pg_kernel *k = i->parent == NULL ? NULL : i->parent->kernel;
     int64_t warps = k == NULL ? DEFAULT_WARPS : pg_attr_int(&k->attrs, PG_A_WARPS, DEFAULT_WARPS);
+    const bool has_parts = k == NULL || pg_kernel_has(k, PG_OP_PARTITION);
+    const pg_inst *part = i->op == PG_OP_PARTITION ? i
+                          : has_parts              ? pg_inst_find_parent(i, PG_OP_PARTITION)
+                                                   : NULL;
     if (part != NULL) {
         warps = pg_attr_int(&part->attrs, PG_A_WARPS, warps);
     }
-    return warps < 1 || warps > 64 ? DEFAULT_WARPS : (uint32_t)warps;
+    return warps_of(warps);
 }
 
 bool pg_inst_in_loop(const pg_inst *i)

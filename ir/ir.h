@@ -22,6 +22,7 @@ typedef struct pg_ctx { /* what modules of one thread share; outlives them */
     pg_interner syms;
     pg_types *types;
     struct pg_lw_kept *lowering; /* of emission (emit/lower_int.h): what it found out of types */
+    pg_words words; /* of the tables */
 } pg_ctx;
 
 pg_status pg_ctx_init(pg_ctx *ctx, pg_alloc alloc);
@@ -217,6 +218,7 @@ static inline bool pg_kernel_has(const pg_kernel *k, pg_op op)
 pg_inst *pg_inst_find_parent(const pg_inst *i, pg_op op);
 /* CTAs of a cluster along x, y and z; 1, 1, 1 where the kernel has none. */
 void pg_kernel_cluster(const pg_kernel *k, uint32_t out[3]);
+uint32_t pg_kernel_warps(const pg_kernel *k);
 /* Number of warps that run this instruction: the enclosing partition's, else the kernel's. */
 uint32_t pg_inst_warps(const pg_inst *i);
 /* Accumulator tile type behind a token: of the mma.begin that starts its chain. */

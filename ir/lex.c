@@ -3,14 +3,17 @@
 void pg_lex_init(pg_lexer *lexer, pg_str source)
 {
     *lexer = (pg_lexer){.source = source, .line = 1, .is_first = true};
+    if (source.len == 0) {
+        lexer->source = PG_STR("");
+    }
 }
 
-enum { DIGIT = 1, NAME = 2, PUNCT = 4, BLANK = 8 };
+/* What each byte is: part of a number or name, or what it begins. */
+enum { DIGIT = 1, NAME = 2, PUNCT = 4, BLANK = 8, SIGIL = 16, LINE = 32, SLASH = 64 };
 
-/* What each byte may be part of. */
 static const uint8_t classes[256] = {
     /* clang-format off */
-    [' '] = BLANK, ['\t'] = BLANK, ['\r'] = BLANK,
+    [' '] = BLANK, ['\t'] = BLANK, ['\r'] = BLANK, ['\n'] = LINE, ['/'] = SLASH,
     ['0'] = DIGIT | NAME, ['1'] = DIGIT | NAME, ['2'] = DIGIT | NAME, ['3'] = DIGIT | NAME,
     ['4'] = DIGIT | NAME, ['5'] = DIGIT | NAME, ['6'] = DIGIT | NAME, ['7'] = DIGIT | NAME,
     ['8'] = DIGIT | NAME, ['9'] = DIGIT | NAME,
@@ -26,154 +29,154 @@ static const uint8_t classes[256] = {
     ['Y'] = NAME, ['Z'] = NAME, ['_'] = NAME, ['.'] = NAME,
     ['('] = PUNCT, [')'] = PUNCT, ['['] = PUNCT, [']'] = PUNCT, ['{'] = PUNCT, ['}'] = PUNCT,
     ['<'] = PUNCT, ['>'] = PUNCT, [','] = PUNCT, [':'] = PUNCT, ['='] = PUNCT, ['?'] = PUNCT,
+    ['%'] = SIGIL, ['@'] = SIGIL, ['#'] = SIGIL,
     /* clang-format on */
 };
 
-static bool is_digit(char c)
+static uint8_t class_of(char c)
 {
-    return (classes[(unsigned char)c] & DIGIT) != 0;
+    return classes[(unsigned char)c];
 }
 
-static bool is_name(char c)
+/* The byte at `at`, or one that begins and continues nothing. */
+static char peek(const char *at, const char *end)
 {
-    return (classes[(unsigned char)c] & NAME) != 0;
+    return at < end ? *at : '\0';
 }
 
-static bool is_punct(char c)
+/* The end of a number or of dimensions that begin at `from`. The sign of an exponent belongs to a
+ * decimal number only: digits and points up to the `e`. */
+static const char *number_end(const char *from, const char *end)
 {
-    return (classes[(unsigned char)c] & PUNCT) != 0;
-}
-
-static char peek(const pg_lexer *l, size_t ahead)
-{
-    size_t at = l->at + ahead;
-    return at < l->source.len ? l->source.ptr[at] : '\0';
-}
-
-/* Blanks, line ends and comments. */
-static void skip_blank(pg_lexer *l)
-{
-    while (l->at < l->source.len) {
-        char c = l->source.ptr[l->at];
-        if (c == '\n') {
-            l->at++;
-            l->line++;
-            l->line_start = l->at;
-            l->is_first = true;
-        } else if ((classes[(unsigned char)c] & BLANK) != 0) {
-            l->at++;
-        } else if (c == '/' && peek(l, 1) == '/') {
-            while (l->at < l->source.len && l->source.ptr[l->at] != '\n') {
-                l->at++;
-            }
-        } else {
-            break;
-        }
-    }
-}
-
-/* Length of a number or of dimensions. The sign of an exponent belongs to a decimal number only:
- * digits and points up to the `e`. */
-static size_t number_length(const pg_lexer *l)
-{
-    size_t n = peek(l, 0) == '-' ? 1 : 0;
+    const char *at = from + (*from == '-');
     bool is_decimal = true;
-    for (;; n++) {
-        char c = peek(l, n);
-        if ((c == '+' || c == '-') && is_decimal && n > 0) {
-            char before = peek(l, n - 1);
-            if (before == 'e' || before == 'E') {
+    for (; at < end; at++) {
+        const char c = *at;
+        if ((c == '+' || c == '-') && is_decimal && at > from) {
+            if (at[-1] == 'e' || at[-1] == 'E') {
                 is_decimal = false; /* one exponent */
                 continue;
             }
         }
-        if (!is_name(c) && c != '?') {
-            return n;
-        }
-        bool is_exponent = c == 'e' || c == 'E';
-        is_decimal = is_decimal && (is_digit(c) || c == '.' || is_exponent);
-    }
-}
-
-static size_t name_length(const pg_lexer *l, size_t from)
-{
-    const char *text = l->source.ptr + l->at;
-    const size_t most = l->source.len - l->at;
-    size_t n = from;
-    while (n < most && is_name(text[n])) {
-        n++;
-    }
-    return n;
-}
-
-/* A run of bytes that start no token: one error, not one for each byte. */
-static size_t bad_length(const pg_lexer *l)
-{
-    size_t n = 1;
-    while (l->at + n < l->source.len) {
-        unsigned char c = (unsigned char)peek(l, n);
-        if (c < 0x80 && (c <= ' ' || is_name((char)c) || is_punct((char)c) || c == '%' ||
-                         c == '@' || c == '#' || c == '/')) {
+        const uint8_t class = class_of(c);
+        if ((class & NAME) == 0 && c != '?') {
             break;
         }
-        n++;
+        is_decimal = is_decimal && ((class & DIGIT) != 0 || c == '.' || c == 'e' || c == 'E');
     }
-    return n;
+    return at;
+}
+
+static const char *name_end(const char *at, const char *end)
+{
+    while (at < end && (class_of(*at) & NAME) != 0) {
+        at++;
+    }
+    return at;
+}
+
+/* The end of a run of bytes that start no token: one error, not one for each byte. */
+static const char *bad_end(const char *from, const char *end)
+{
+    const char *at = from + 1;
+    for (; at < end; at++) {
+        const unsigned char c = (unsigned char)*at;
+        if (c < 0x80 && (c <= ' ' || (class_of((char)c) & (NAME | PUNCT | SIGIL | SLASH)) != 0)) {
+            break;
+        }
+    }
+    return at;
+}
+
+/* Behind blanks, line ends and comments. */
+static const char *skip_blank(pg_lexer *l, const char *at, const char *end)
+{
+    for (; at < end; at++) {
+        const uint8_t class = class_of(*at);
+        if ((class & (BLANK | LINE | SLASH)) == 0) {
+            break;
+        }
+        if ((class & LINE) != 0) {
+            l->line++;
+            l->line_start = (size_t)(at + 1 - l->source.ptr);
+            l->is_first = true;
+        } else if ((class & SLASH) != 0) {
+            if (peek(at + 1, end) != '/') {
+                break;
+            }
+            while (at + 1 < end && at[1] != '\n') {
+                at++;
+            }
+        }
+    }
+    return at;
+}
+
+/* What begins at a byte that is no plain name, sigil or punctuation; gives where it ends. */
+static const char *other_token(pg_tok *t, const char *from, const char *end)
+{
+    const char c = *from, next = peek(from + 1, end);
+    const bool is_negative =
+        c == '-' && ((class_of(next) & DIGIT) != 0 || next == 'i' || next == 'n');
+    if ((class_of(c) & DIGIT) != 0 || is_negative || (c == '?' && next == 'x')) {
+        t->kind = PG_TOK_NUM;
+        return number_end(from, end);
+    }
+    t->kind = c == '?' ? PG_TOK_PUNCT : PG_TOK_BAD;
+    return c == '?' ? from + 1 : bad_end(from, end);
 }
 
 void pg_lex_skip_comment(pg_lexer *l, const pg_tok *bad)
 {
-    const bool is_block = bad->text.len > 1 && bad->text.ptr[0] == '/' && bad->text.ptr[1] == '*';
-    l->at = (size_t)(bad->text.ptr - l->source.ptr) + (is_block ? 2 : 1);
-    while (l->at < l->source.len && (is_block || l->source.ptr[l->at] != '\n')) {
-        if (is_block && peek(l, 0) == '*' && peek(l, 1) == '/') {
-            l->at += 2;
+    const char *const end = l->source.ptr + l->source.len;
+    const char *at = bad->text.ptr;
+    const bool is_block = *at == '/' && peek(at + 1, end) == '*' && bad->text.len > 1;
+    at += is_block ? 2 : 1;
+    while (at < end && (is_block || *at != '\n')) {
+        if (is_block && *at == '*' && peek(at + 1, end) == '/') {
+            at += 2;
             l->is_first = l->is_first || bad->is_first;
-            return;
+            break;
         }
-        if (l->source.ptr[l->at++] == '\n') {
+        if (*at++ == '\n') {
             l->line++;
-            l->line_start = l->at;
+            l->line_start = (size_t)(at - l->source.ptr);
             l->is_first = true;
         }
     }
+    l->at = (size_t)(at - l->source.ptr);
 }
 
-pg_tok pg_lex_next(pg_lexer *l)
+void pg_lex_next(pg_lexer *l, pg_tok *t)
 {
-    skip_blank(l);
-    size_t column = l->at - l->line_start + 1;
-    pg_tok t = {.kind = PG_TOK_EOF,
-                .is_first = l->is_first,
-                .loc = {l->line, column > UINT32_MAX ? UINT32_MAX : (uint32_t)column}};
-    if (l->at >= l->source.len) {
-        t.is_first = true;
-        t.text = PG_STR("");
-        return t;
-    }
-    char c = peek(l, 0);
-    char next = peek(l, 1);
-    size_t sigil = 0;
-    size_t n = 1;
-    if (is_digit(c) || (c == '-' && (is_digit(next) || next == 'i' || next == 'n')) ||
-        (c == '?' && next == 'x')) {
-        t.kind = PG_TOK_NUM;
-        n = number_length(l);
-    } else if (is_name(c)) {
-        t.kind = PG_TOK_WORD;
-        n = name_length(l, 0);
-    } else if ((c == '%' || c == '@' || c == '#') && is_name(next)) {
-        t.kind = c == '%' ? PG_TOK_VAL : c == '@' ? PG_TOK_SYM : PG_TOK_ENC;
-        n = name_length(l, 1);
-        sigil = 1;
-    } else if (is_punct(c)) {
-        t.kind = PG_TOK_PUNCT;
-    } else {
-        t.kind = PG_TOK_BAD;
-        n = bad_length(l);
-    }
-    t.text = (pg_str){l->source.ptr + l->at + sigil, n - sigil};
-    l->at += n;
+    const char *const text = l->source.ptr, *const end = text + l->source.len;
+    const char *from = skip_blank(l, text + l->at, end);
+    const size_t column = (size_t)(from - text) - l->line_start + 1;
+    t->loc = (pg_loc){l->line, column > UINT32_MAX ? UINT32_MAX : (uint32_t)column};
+    t->is_first = l->is_first;
     l->is_first = false;
-    return t;
+    if (from >= end) {
+        l->at = l->source.len;
+        l->is_first = t->is_first;
+        t->kind = PG_TOK_EOF;
+        t->is_first = true;
+        t->text = PG_STR("");
+        return;
+    }
+    const uint8_t class = class_of(*from);
+    const char *to = from + 1;
+    if (class == SIGIL && to < end && (class_of(*to) & NAME) != 0) {
+        t->kind = *from == '%' ? PG_TOK_VAL : *from == '@' ? PG_TOK_SYM : PG_TOK_ENC;
+        from = to;
+        to = name_end(to + 1, end);
+    } else if (class == PUNCT && *from != '?') {
+        t->kind = PG_TOK_PUNCT;
+    } else if (class == NAME) {
+        t->kind = PG_TOK_WORD;
+        to = name_end(to, end);
+    } else {
+        to = other_token(t, from, end);
+    }
+    t->text = (pg_str){from, (size_t)(to - from)};
+    l->at = (size_t)(to - text);
 }

@@ -31,10 +31,16 @@ typedef struct pg_lexer {
 } pg_lexer;
 
 void pg_lex_init(pg_lexer *lexer, pg_str source);
-pg_tok pg_lex_next(pg_lexer *lexer);
+void pg_lex_next(pg_lexer *lexer, pg_tok *out);
 /* Behind a token that begins nothing of this language: skips a comment as C has it, else the line.
  */
 void pg_lex_skip_comment(pg_lexer *lexer, const pg_tok *bad);
+
+/* A token of these kinds has a sigil before its text. */
+static inline bool pg_tok_has_sigil(const pg_tok *t)
+{
+    return t->kind >= PG_TOK_VAL && t->kind <= PG_TOK_ENC;
+}
 
 static inline bool pg_tok_is(const pg_tok *t, char punct)
 {

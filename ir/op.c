@@ -115,30 +115,6 @@ const pg_op_info pg_op_infos[PG_OP_COUNT] = {
 _Static_assert(PG_A_COUNT <= 64, "attributes fit one word");
 _Static_assert(PG_IS_EQ == 0 && PG_IS_GE == 5, "order of the words of `is`");
 
-pg_op pg_op_find(pg_str text)
-{
-    for (uint32_t i = 1; text.len > 0 && i < PG_OP_COUNT; i++) {
-        const char *name = pg_op_infos[i].text;
-        if (name[0] == text.ptr[0] && strncmp(name, text.ptr, text.len) == 0 &&
-            name[text.len] == '\0') {
-            return (pg_op)i;
-        }
-    }
-    return PG_OP_NONE;
-}
-
-uint16_t pg_op_in(pg_op op, uint32_t i, uint32_t n)
-{
-    const pg_op_info *info = &pg_op_infos[op < PG_OP_COUNT ? op : PG_OP_NONE];
-    if (info->n_classes == 0 || i >= n) {
-        return PG_C_NONE;
-    }
-    if (i < info->n_classes) {
-        return info->ins[i];
-    }
-    return info->n_in < 0 ? info->ins[info->n_classes - 1] : (uint16_t)PG_C_NONE;
-}
-
 /* ---- attributes ---------------------------------------------------------------------------- */
 
 const pg_attr_info pg_attr_infos[PG_A_COUNT] = {
@@ -149,14 +125,65 @@ const pg_attr_info pg_attr_infos[PG_A_COUNT] = {
     /* clang-format on */
 };
 
-pg_attr_id pg_attr_find(pg_str text)
+/* ---- words --------------------------------------------------------------------------------- */
+
+_Static_assert(PG_OP_COUNT <= 192 && PG_A_COUNT <= 96, "a quarter of the slots is free");
+
+/* The text is not empty. */
+static uint32_t hash_of_word(pg_str text)
 {
-    for (uint32_t i = 1; text.len > 0 && i < PG_A_COUNT; i++) {
-        const char *name = pg_attr_infos[i].text;
-        if (name[0] == text.ptr[0] && strncmp(name, text.ptr, text.len) == 0 &&
-            name[text.len] == '\0') {
-            return (pg_attr_id)i;
+    const unsigned char *at = (const unsigned char *)text.ptr;
+    const uint32_t x = (uint32_t)at[0] | (uint32_t)at[text.len / 2] << 8 |
+                       (uint32_t)at[text.len - 1] << 16 | (uint32_t)text.len << 24;
+    return x * UINT32_C(2654435761) >> 16;
+}
+
+static void put_word(uint8_t *slots, uint32_t n_slots, const char *word, uint32_t id)
+{
+    uint32_t at = hash_of_word(pg_str_of(word));
+    while (slots[at % n_slots] != 0) {
+        at++;
+    }
+    slots[at % n_slots] = (uint8_t)id;
+}
+
+void pg_words_init(pg_words *w)
+{
+    *w = (pg_words){{0}, {0}};
+    for (uint32_t i = 1; i < PG_OP_COUNT; i++) {
+        put_word(w->ops, PG_COUNT_OF(w->ops), pg_op_infos[i].text, i);
+    }
+    for (uint32_t i = 1; i < PG_A_COUNT; i++) {
+        put_word(w->attrs, PG_COUNT_OF(w->attrs), pg_attr_infos[i].text, i);
+    }
+}
+
+/* Whether a word of the tables is this text, which may have more behind it. */
+static bool is_word(const char *word, pg_str text)
+{
+    return strncmp(word, text.ptr, text.len) == 0 && word[text.len] == '\0';
+}
+
+pg_op pg_op_find(const pg_words *w, pg_str text)
+{
+    uint32_t id = 0;
+    for (uint32_t at = text.len == 0 ? 0 : hash_of_word(text); text.len != 0; at++) {
+        id = w->ops[at % PG_COUNT_OF(w->ops)];
+        if (id == 0 || is_word(pg_op_infos[id].text, text)) {
+            break;
         }
     }
-    return PG_A_NONE;
+    return (pg_op)id;
+}
+
+pg_attr_id pg_attr_find(const pg_words *w, pg_str text)
+{
+    uint32_t id = 0;
+    for (uint32_t at = text.len == 0 ? 0 : hash_of_word(text); text.len != 0; at++) {
+        id = w->attrs[at % PG_COUNT_OF(w->attrs)];
+        if (id == 0 || is_word(pg_attr_infos[id].text, text)) {
+            break;
+        }
+    }
+    return (pg_attr_id)id;
 }

@@ -126,9 +126,23 @@ enum { PG_PER_THREAD, PG_PER_WARP, PG_PER_ONE };
 enum { PG_FENCE_MBARRIER_INIT, PG_FENCE_PROXY_ASYNC, PG_FENCE_CTA, PG_FENCE_GPU };
 enum { PG_AXIS_X, PG_AXIS_Y, PG_AXIS_Z };
 
-pg_op pg_op_find(pg_str text);        /* PG_OP_NONE if unknown */
-pg_attr_id pg_attr_find(pg_str text); /* PG_A_NONE if unknown */
+/* The tables' words by hash; a context has them. Open addressing: what is found is compared. */
+typedef struct pg_words {
+    uint8_t ops[256];   /* pg_op; 0: empty */
+    uint8_t attrs[128]; /* pg_attr_id */
+} pg_words;
+void pg_words_init(pg_words *w);
+pg_op pg_op_find(const pg_words *w, pg_str text);        /* PG_OP_NONE if unknown */
+pg_attr_id pg_attr_find(const pg_words *w, pg_str text); /* PG_A_NONE if unknown */
 /* Class and effects of the i-th operand of an operation with n operands. */
-uint16_t pg_op_in(pg_op op, uint32_t i, uint32_t n);
+static inline uint16_t pg_op_in(pg_op op, uint32_t i, uint32_t n)
+{
+    const pg_op_info *info = &pg_op_infos[op < PG_OP_COUNT ? op : PG_OP_NONE];
+    if (i < info->n_classes && i < n) {
+        return info->ins[i];
+    }
+    const bool repeats = info->n_in < 0 && info->n_classes != 0 && i < n;
+    return repeats ? info->ins[info->n_classes - 1] : (uint16_t)PG_C_NONE;
+}
 
 #endif

@@ -8,22 +8,10 @@
 
 /* ---- tokens -------------------------------------------------------------------------------- */
 
-void pg_parse_advance(pg_parser *p)
+/* What can be no token is reported and left out. */
+static void skip_bad(pg_parser *p)
 {
-    bool has_sigil =
-        p->tok.kind == PG_TOK_VAL || p->tok.kind == PG_TOK_SYM || p->tok.kind == PG_TOK_ENC;
-    p->last_end = p->tok.loc;
-    p->last_end.column += (uint32_t)p->tok.text.len + has_sigil;
-    /* What has 64 errors is not worth reading on; what found no memory cannot be. */
-    if (p->diags->n_errors >= PG_MAX_DIAGS || p->module->arena.is_oom || p->scratch.is_oom ||
-        p->ctx->arena.is_oom) {
-        p->lexer.at = p->lexer.source.len;
-    }
-    for (;;) {
-        p->tok = pg_lex_next(&p->lexer);
-        if (p->tok.kind != PG_TOK_BAD) {
-            return;
-        }
+    for (; p->tok.kind == PG_TOK_BAD; pg_lex_next(&p->lexer, &p->tok)) {
         if (p->is_skipping) {
             continue;
         }
@@ -41,6 +29,27 @@ void pg_parse_advance(pg_parser *p)
         } else {
             (void)pg_diag_add(p->diags, PG_D_BAD_BYTE, p->tok.loc, c);
         }
+    }
+}
+
+void pg_parse_advance(pg_parser *p)
+{
+    p->last_end = p->tok.loc;
+    p->last_end.column += (uint32_t)p->tok.text.len + pg_tok_has_sigil(&p->tok);
+    /* What has 64 errors is not worth reading on. */
+    if (p->diags->n_errors >= PG_MAX_DIAGS) {
+        p->lexer.at = p->lexer.source.len;
+    }
+    pg_lex_next(&p->lexer, &p->tok);
+    if (p->tok.kind == PG_TOK_BAD) {
+        skip_bad(p);
+    }
+}
+
+void pg_parse_watch(pg_parser *p)
+{
+    if (p->module->arena.is_oom || p->scratch.is_oom || p->ctx->arena.is_oom) {
+        p->lexer.at = p->lexer.source.len;
     }
 }
 
@@ -64,11 +73,10 @@ bool pg_parse_take_word(pg_parser *p, const char *word)
 
 bool pg_parse_expect(pg_parser *p, char punct)
 {
-    char wanted[] = "`?`";
     if (pg_parse_take(p, punct)) {
         return true;
     }
-    wanted[1] = punct;
+    const char wanted[] = {'`', punct, '`', '\0'};
     return pg_parse_failed(p, wanted);
 }
 
@@ -300,7 +308,7 @@ static void define_broken_encs(pg_parser *p)
             pg_vec_push(&p->module->arena, &p->module->encs, row)) {
             (void)pg_map_put(&p->encs, sym.id, at);
         }
-        tok = pg_lex_next(&ahead);
+        pg_lex_next(&ahead, &tok);
     } while (!tok.is_first);
 }
 
@@ -308,6 +316,7 @@ static void parse_items(pg_parser *p)
 {
     bool is_quiet = false; /* one message for a run of lines that belong nowhere */
     while (p->tok.kind != PG_TOK_EOF) {
+        pg_parse_watch(p);
         p->start_line = p->tok.loc.line;
         if (pg_parse_take_word(p, "enc")) {
             parse_enc(p);

@@ -22,6 +22,11 @@ typedef struct pg_parsed_name {
     pg_loc loc;
 } pg_parsed_name;
 
+typedef struct pg_parsed_def {
+    pg_parsed_name name;
+    pg_val val;
+} pg_parsed_def;
+
 typedef struct pg_parse_scope {
     uint32_t n_defs; /* when the scope began */
 } pg_parse_scope;
@@ -54,8 +59,7 @@ typedef struct pg_parser {
     bool is_end_reported;
     bool is_skipping; /* what is read will be read again: no messages */
     pg_vec_u32 names; /* by symbol id: index + 1 of `defs` of the visible definition, 0: none */
-    PG_VEC(pg_parsed_name) defs;
-    PG_VEC(pg_val) def_vals;
+    PG_VEC(pg_parsed_def) defs;
     pg_map encs;    /* sym -> index of module->encs */
     pg_map kernels; /* sym -> line */
     pg_map unknown; /* names that were reported as unknown: by sigil and symbol */
@@ -78,6 +82,7 @@ enum { PG_MAX_DEPTH = 200, PG_MAX_NEST = 8 };
 
 /* ---- tokens (parse.c) ---- */
 void pg_parse_advance(pg_parser *p);
+void pg_parse_watch(pg_parser *p);            /* ends the text where memory ran out */
 bool pg_parse_take(pg_parser *p, char punct); /* if it is next */
 bool pg_parse_take_word(pg_parser *p, const char *word);
 /* Takes it, or reports what stands there instead. */

@@ -20,7 +20,7 @@ static uint32_t *place_of(pg_parser *p, pg_sym sym)
 
 static const char *visible_word(const pg_parser *p, uint32_t i)
 {
-    return pg_sym_text(&p->ctx->syms, p->defs.at[i].sym).ptr;
+    return pg_sym_text(&p->ctx->syms, p->defs.at[i].name.sym).ptr;
 }
 
 bool pg_parse_find(pg_parser *p, const pg_tok *name, pg_val *out)
@@ -28,7 +28,7 @@ bool pg_parse_find(pg_parser *p, const pg_tok *name, pg_val *out)
     pg_sym sym = pg_intern_find(&p->ctx->syms, name->text);
     uint32_t at = sym.id != 0 && sym.id < p->names.n ? p->names.at[sym.id] : 0;
     if (at != 0) {
-        *out = p->def_vals.at[at - 1];
+        *out = p->defs.at[at - 1].val;
         return true;
     }
     *out = (pg_val){0};
@@ -60,7 +60,7 @@ void pg_parse_define(pg_parser *p, pg_sym name, pg_loc loc, pg_val v)
     if (*place != 0) {
         (void)pg_diag_add(p->diags, PG_D_NAME_TAKEN, loc, "%",
                           PG_STR_ARG(pg_sym_text(&p->ctx->syms, name)),
-                          p->defs.at[*place - 1].loc.line);
+                          p->defs.at[*place - 1].name.loc.line);
         p->n_broken++; /* to the end of the region: the name that was meant is missing */
         return;
     }
@@ -68,9 +68,8 @@ void pg_parse_define(pg_parser *p, pg_sym name, pg_loc loc, pg_val v)
         bool is_number = is_number_name(pg_sym_text(&p->ctx->syms, name));
         p->kernel->values.at[v.id].name = is_number ? (pg_sym){0} : name;
     }
-    pg_parsed_name def = {name, loc};
-    if (pg_vec_reserve(&p->scratch, &p->def_vals, 1) && pg_vec_push(&p->scratch, &p->defs, def)) {
-        p->def_vals.at[p->def_vals.n++] = v;
+    const pg_parsed_def def = {{name, loc}, v};
+    if (pg_vec_push(&p->scratch, &p->defs, def)) {
         *place = p->defs.n;
     }
 }
@@ -83,9 +82,8 @@ pg_parse_scope pg_parse_scope_begin(const pg_parser *p)
 void pg_parse_scope_end(pg_parser *p, pg_parse_scope scope)
 {
     while (p->defs.n > scope.n_defs) {
-        p->names.at[p->defs.at[--p->defs.n].sym.id] = 0;
+        p->names.at[p->defs.at[--p->defs.n].name.sym.id] = 0;
     }
-    p->def_vals.n = p->defs.n;
 }
 
 /* What stands before the regions of an operation, its operands aside. */
@@ -190,13 +188,29 @@ static bool make_literal(pg_parser *p, const pg_operands *around, uint32_t index
     return true;
 }
 
+/* The operands that are literals. */
+static bool make_literals(pg_parser *p, const op_head *h, const pg_region *region)
+{
+    const uint32_t n = p->operands.n;
+    pg_operands around = {.op = h->op,
+                          .n_in = n,
+                          .n_out = p->types.n,
+                          .in = p->in_types.at,
+                          .out = p->types.at,
+                          .region = region};
+    for (uint32_t i = 0; i < n; i++) {
+        if (p->operands.at[i].is_literal && !make_literal(p, &around, i, &p->vals.at[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* The operands as values. False if one is missing: then the operation is dropped. */
 static bool make_operands(pg_parser *p, const op_head *h, const pg_region *region)
 {
-    bool is_good = true;
-    uint32_t n = p->operands.n;
+    const uint32_t n = p->operands.n;
     const pg_op_info *info = &pg_op_infos[h->op];
-    p->vals.n = p->in_types.n = 0;
     if (n > UINT16_MAX || p->types.n > UINT16_MAX) {
         (void)pg_diag_add(p->diags, PG_D_TOO_MANY, p->operands.at[0].loc, UINT16_MAX);
         return false;
@@ -206,26 +220,20 @@ static bool make_operands(pg_parser *p, const op_head *h, const pg_region *regio
                           (uint32_t)info->n_in + info->n_opt);
         return false;
     }
+    p->vals.n = p->in_types.n = 0;
+    if (!pg_vec_room(&p->scratch, &p->vals, n) || !pg_vec_room(&p->scratch, &p->in_types, n)) {
+        return false;
+    }
+    p->vals.n = p->in_types.n = n;
+    bool has_all = true, has_literal = false;
     for (uint32_t i = 0; i < n; i++) {
         const pg_parsed_operand *o = &p->operands.at[i];
-        is_good = is_good && (o->is_literal || o->val.id != 0);
-        if (!pg_vec_push(&p->scratch, &p->vals, o->val) ||
-            !pg_vec_push(&p->scratch, &p->in_types, pg_val_type(p->kernel, o->val))) {
-            return false;
-        }
+        has_all = has_all && (o->is_literal || o->val.id != 0);
+        has_literal = has_literal || o->is_literal;
+        p->vals.at[i] = o->val;
+        p->in_types.at[i] = pg_val_type(p->kernel, o->val);
     }
-    pg_operands around = {.op = h->op,
-                          .n_in = n,
-                          .n_out = p->types.n,
-                          .in = p->in_types.at,
-                          .out = p->types.at,
-                          .region = region};
-    for (uint32_t i = 0; is_good && i < n; i++) {
-        if (p->operands.at[i].is_literal && !make_literal(p, &around, i, &p->vals.at[i])) {
-            is_good = false;
-        }
-    }
-    return is_good;
+    return has_all && (!has_literal || make_literals(p, h, region));
 }
 
 /* ---- the parts of an operation ------------------------------------------------------------- */
@@ -571,7 +579,7 @@ static void parse_op(pg_parser *p, pg_region *region)
         skip_operation(p, &h);
         return;
     }
-    h.op = pg_op_find(word.text);
+    h.op = pg_op_find(&p->ctx->words, word.text);
     h.loc = word.loc;
     pg_parse_advance(p);
     if (p->results.n == 0 && pg_parse_same_line(p) && pg_tok_is(&p->tok, '=')) {
@@ -641,6 +649,7 @@ void pg_parse_region(pg_parser *p, pg_region *region)
     while (!p->is_unwinding && p->tok.kind != PG_TOK_EOF && !pg_tok_is(&p->tok, '}') &&
            !pg_parse_at_item(p)) {
         const char *before = p->tok.text.ptr;
+        pg_parse_watch(p);
         parse_op(p, region);
         if (p->tok.text.ptr == before && p->tok.kind != PG_TOK_EOF && !pg_tok_is(&p->tok, '}')) {
             skip_nothing(p);

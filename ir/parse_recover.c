@@ -112,10 +112,14 @@ bool pg_parse_at_item(const pg_parser *p)
     if (!p->tok.is_first || p->tok.kind != PG_TOK_WORD) {
         return false;
     }
+    const bool is_kernel = pg_str_is(p->tok.text, "kernel");
+    if (!is_kernel && !pg_str_is(p->tok.text, "enc")) {
+        return false;
+    }
     pg_lexer ahead = p->lexer;
-    const pg_tok next = pg_lex_next(&ahead);
-    return (pg_str_is(p->tok.text, "kernel") && next.kind == PG_TOK_SYM) ||
-           (pg_str_is(p->tok.text, "enc") && next.kind == PG_TOK_ENC);
+    pg_tok next;
+    pg_lex_next(&ahead, &next);
+    return next.kind == (is_kernel ? PG_TOK_SYM : PG_TOK_ENC);
 }
 
 bool pg_parse_brace(pg_parser *p)

@@ -209,6 +209,9 @@ static pg_str text_of_type(const pg_parser *p)
 {
     const pg_str word = p->tok.text;
     const char *const end = p->lexer.source.ptr + p->lexer.source.len;
+    if (word.ptr + word.len >= end || word.ptr[word.len] != '<') {
+        return word;
+    }
     uint32_t depth = 0;
     size_t n = word.len;
     for (; n < PG_PARSED_TYPE_LEN && word.ptr + n < end; n++) {
@@ -219,23 +222,13 @@ static pg_str text_of_type(const pg_parser *p)
             break;
         }
     }
-    if (n == word.len) {
-        return word; /* no < follows */
-    }
     const bool is_whole = word.ptr + n < end && word.ptr[n] == '>';
     return is_whole ? (pg_str){word.ptr, n + 1} : (pg_str){0};
 }
 
 static pg_parsed_type *place_of_type(pg_parser *p, pg_str text)
 {
-    uint64_t head = 0, tail = 0;
-    const size_t n = text.len < sizeof head ? text.len : sizeof head;
-    memcpy(&head, text.ptr, n);
-    memcpy(&tail, text.ptr + text.len - n, n);
-    uint64_t middle = 0;
-    memcpy(&middle, text.ptr + text.len / 2 - n / 2, n);
-    const uint64_t hash = (head ^ tail * 3 ^ middle * 5) * UINT64_C(0x9E3779B97F4A7C15);
-    return &p->type_texts[(hash >> 40) % PG_PARSED_TYPES];
+    return &p->type_texts[pg_hash(text.ptr, text.len) % PG_PARSED_TYPES];
 }
 
 /* Takes a type that was read before, letter by letter. */
@@ -461,7 +454,7 @@ static bool parse_attr(pg_parser *p, pg_attrs *out)
     if (name.kind != PG_TOK_WORD) {
         return !out->is_partial && pg_parse_failed(p, "an attribute");
     }
-    pg_attr_id id = pg_attr_find(name.text);
+    pg_attr_id id = pg_attr_find(&p->ctx->words, name.text);
     pg_parse_advance(p);
     if (id == PG_A_NONE) {
         const char *more = pg_parse_suggest(

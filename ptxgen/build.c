@@ -157,7 +157,7 @@ static void no_attr(ptxgen_builder *b, const char *name)
 
 static void set_attr(ptxgen_builder *b, pg_attrs *attrs, const char *name, int64_t value)
 {
-    pg_attr_id id = pg_attr_find(pg_str_of(name));
+    pg_attr_id id = pg_attr_find(&b->m->ir->ctx->words, pg_str_of(name));
     pg_attr_kind kind = pg_attr_infos[id].kind;
     if (id != PG_A_NONE && kind == PG_AK_INT) {
         pg_attr_set_int(b->k, attrs, id, value);
@@ -220,7 +220,7 @@ void ptxgen_op_word(ptxgen_builder *b, const char *name, const char *word)
     if (!pg_build_is_live(b) || b->last == NULL) {
         return;
     }
-    pg_attr_id id = pg_attr_find(pg_str_of(name));
+    pg_attr_id id = pg_attr_find(&b->m->ir->ctx->words, pg_str_of(name));
     int64_t index = -1;
     if (id != PG_A_NONE && pg_attr_infos[id].kind == PG_AK_WORD && word != NULL) {
         index = word_index(pg_attr_infos[id].words, word);
@@ -271,10 +271,10 @@ void ptxgen_param_dims(ptxgen_builder *b, ptxgen_value param, const char *name, 
                        const ptxgen_value *dims)
 {
     pg_param *p = pg_build_is_live(b) ? find_param(b, param) : NULL;
-    pg_attr_id id = pg_attr_find(pg_str_of(name));
     if (p == NULL) {
         return;
     }
+    pg_attr_id id = pg_attr_find(&b->m->ir->ctx->words, pg_str_of(name));
     if ((id != PG_A_SHAPE && id != PG_A_STRIDES) || n == 0 || n > PG_MAX_RANK || dims == NULL) {
         no_attr(b, name);
         return;

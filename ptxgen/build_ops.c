@@ -10,7 +10,7 @@ pg_inst *pg_build_inst(ptxgen_builder *b, const char *op_name, uint32_t n_in,
     if (!pg_build_is_live(b)) {
         return NULL;
     }
-    pg_op op = pg_op_find(pg_str_of(op_name));
+    pg_op op = pg_op_find(&b->m->ir->ctx->words, pg_str_of(op_name));
     if (op == PG_OP_NONE) {
         pg_nearest near = pg_nearest_of(pg_str_of(op_name));
         for (uint32_t o = 1; o < PG_OP_COUNT; o++) {
@@ -114,7 +114,7 @@ void ptxgen_build_op(ptxgen_builder *b, const char *op, uint32_t n_in, const ptx
     if (!pg_build_is_live(b)) {
         return;
     }
-    pg_op found = pg_op_find(pg_str_of(op));
+    pg_op found = pg_op_find(&b->m->ir->ctx->words, pg_str_of(op));
     if (found != PG_OP_NONE && (pg_op_infos[found].flags & (PG_F_REGION | PG_F_TERM)) != 0) {
         pg_build_fail(b, PG_D_BUILD, "operations with regions have functions of their own");
         return;

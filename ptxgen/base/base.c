@@ -1,7 +1,5 @@
 #include "base/base.h"
 
-#include <string.h>
-
 /* ---- strings ------------------------------------------------------------------------------- */
 
 pg_str pg_str_of(const char *nul_terminated)
@@ -10,16 +8,6 @@ pg_str pg_str_of(const char *nul_terminated)
         return PG_STR("");
     }
     return (pg_str){nul_terminated, strlen(nul_terminated)};
-}
-
-bool pg_str_eq(pg_str a, pg_str b)
-{
-    return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
-}
-
-bool pg_str_is(pg_str a, const char *nul_terminated)
-{
-    return pg_str_eq(a, pg_str_of(nul_terminated));
 }
 
 int pg_str_cmp(pg_str a, pg_str b)
@@ -74,7 +62,7 @@ static uint64_t bytes_4(const unsigned char *at)
 uint64_t pg_hash(const void *bytes, size_t n)
 {
     const unsigned char *at = bytes;
-    uint64_t h = pg_hash_mix(0, n), rest = 0;
+    uint64_t h = n, rest = 0;
     for (; n > 8; n -= 8, at += 8) {
         h = pg_hash_mix(h, bytes_8(at));
     }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #if defined(__GNUC__)
 #define PG_CHECKED      __attribute__((warn_unused_result))
@@ -52,8 +53,15 @@ typedef struct pg_str {
 #define PG_STR_ARG(s) (int)(s).len, (s).ptr
 
 pg_str pg_str_of(const char *nul_terminated); /* NULL gives the empty string */
-bool pg_str_eq(pg_str a, pg_str b);
-bool pg_str_is(pg_str a, const char *nul_terminated);
+static inline bool pg_str_eq(pg_str a, pg_str b)
+{
+    return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
+}
+static inline bool pg_str_is(pg_str a, const char *nul_terminated)
+{
+    const size_t n = nul_terminated == NULL ? 0 : strlen(nul_terminated);
+    return a.len == n && (n == 0 || memcmp(a.ptr, nul_terminated, n) == 0);
+}
 int pg_str_cmp(pg_str a, pg_str b); /* bytewise order: <0, 0, >0 */
 bool pg_str_starts(pg_str s, pg_str prefix);
 pg_str pg_str_sub(pg_str s, size_t from, size_t to); /* clamped to s */

@@ -59,8 +59,3 @@ pg_sym pg_intern(pg_interner *in, pg_str text)
     in->texts.at[in->texts.n] = copy;
     return (pg_sym){in->texts.n++};
 }
-
-pg_str pg_sym_text(const pg_interner *in, pg_sym s)
-{
-    return s.id < in->texts.n ? in->texts.at[s.id] : PG_STR("");
-}

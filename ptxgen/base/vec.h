@@ -23,14 +23,20 @@
 void *pg_vec_grow(pg_arena *a, void *at, uint32_t n, uint32_t *cap, uint32_t more, size_t item_size,
                   bool is_zeroed);
 
+static inline bool pg_vec_has(uint32_t n, uint32_t cap, uint32_t more)
+{
+    return cap >= n && cap - n >= more;
+}
 /* True if there is room for `more` items now. Room that was made here is zeroed. */
-#define pg_vec_reserve(arena, v, more)                                                          \
-    ((v)->at = pg_vec_grow((arena), (v)->at, (v)->n, &(v)->cap, (more), sizeof *(v)->at, true), \
-     (v)->cap >= (v)->n && (v)->cap - (v)->n >= (more))
+#define pg_vec_reserve(arena, v, more)                                                           \
+    (pg_vec_has((v)->n, (v)->cap, (more)) ||                                                     \
+     ((v)->at = pg_vec_grow((arena), (v)->at, (v)->n, &(v)->cap, (more), sizeof *(v)->at, true), \
+      pg_vec_has((v)->n, (v)->cap, (more))))
 /* The same without zeroing it. */
-#define pg_vec_room(arena, v, more)                                                              \
-    ((v)->at = pg_vec_grow((arena), (v)->at, (v)->n, &(v)->cap, (more), sizeof *(v)->at, false), \
-     (v)->cap >= (v)->n && (v)->cap - (v)->n >= (more))
+#define pg_vec_room(arena, v, more)                                                               \
+    (pg_vec_has((v)->n, (v)->cap, (more)) ||                                                      \
+     ((v)->at = pg_vec_grow((arena), (v)->at, (v)->n, &(v)->cap, (more), sizeof *(v)->at, false), \
+      pg_vec_has((v)->n, (v)->cap, (more))))
 /* True on success. Evaluates `item` once. */
 #define pg_vec_push(arena, v, item) \
     (((v)->n < (v)->cap || pg_vec_room(arena, v, 1)) ? ((v)->at[(v)->n++] = (item), true) : false)
