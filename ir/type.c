@@ -15,13 +15,13 @@ const pg_elem_info pg_elem_infos[PG_ELEM_COUNT] = {
     /* clang-format on */
 };
 
-/* Lately asked: (type, encoding) -> type, and keys of the memo. They are found again without a hash
- * of bytes. */
+/* Lately asked: (type, encoding) -> type, (type, element) -> type, and keys of the memo. They are
+ * found again without a hash of bytes. */
 enum { RECENT = 64 };
-typedef struct recent_enc {
-    uint32_t type, enc; /* type 0: nothing is here */
+typedef struct recent_type {
+    uint32_t type, other; /* type 0: nothing is here */
     pg_type with;
-} recent_enc;
+} recent_type;
 typedef struct recent_memo {
     pg_memo_key key;
     const void *value; /* NULL: nothing is here */
@@ -33,13 +33,11 @@ typedef struct memo {
     recent_memo recent[RECENT];
 } memo;
 
-struct pg_types {
+struct pg_type_tables {
     pg_arena *arena;
-    memo *memo;
+    memo memo;
     pg_map type_map, enc_map; /* bytes of the info -> id */
-    PG_VEC(const pg_type_info *) types;
-    PG_VEC(const pg_enc_info *) encs;
-    recent_enc with_enc[RECENT];
+    recent_type with_enc[RECENT], with_elem[RECENT];
 };
 
 static const pg_type_info no_type;
@@ -51,16 +49,27 @@ pg_types *pg_types_new(pg_arena *arena)
     if (t == NULL) {
         return NULL;
     }
-    t->arena = arena;
-    t->memo = PG_NEW(arena, memo);
-    if (t->memo == NULL) {
+    struct pg_type_tables *tables = PG_NEW(arena, struct pg_type_tables);
+    if (tables == NULL) {
         return NULL;
     }
-    pg_map_init(&t->memo->map, arena);
-    pg_map_init(&t->type_map, arena);
-    pg_map_init(&t->enc_map, arena);
+    t->tables = tables;
+    tables->arena = arena;
+    pg_map_init(&tables->memo.map, arena);
+    pg_map_init(&tables->type_map, arena);
+    pg_map_init(&tables->enc_map, arena);
     bool is_ok = pg_vec_push(arena, &t->types, &no_type) && pg_vec_push(arena, &t->encs, &no_enc);
     return is_ok ? t : NULL;
+}
+
+static uint8_t class_of(const pg_type_info *info)
+{
+    if (info->kind != PG_TY_SCALAR && info->kind != PG_TY_TILE) {
+        return 0;
+    }
+    const char cls = pg_elem_infos[info->elem].cls;
+    const uint8_t of_elem = cls == 'I' ? PG_TYPE_INT : cls == 'F' ? PG_TYPE_FLOAT : 0;
+    return PG_TYPE_DATA | (info->is_ptr != 0 ? PG_TYPE_PTR : of_elem);
 }
 
 /* Only what the kind uses, so that equal types are equal bytes, padding included. */
@@ -77,6 +86,7 @@ static void normalise_type(pg_type_info *to, const pg_type_info *from)
     }
     to->elem = from->elem;
     to->is_ptr = from->is_ptr != 0;
+    to->classes = class_of(to);
     if (from->kind == PG_TY_SCALAR) {
         return;
     }
@@ -96,23 +106,19 @@ pg_type pg_type_intern(pg_types *t, const pg_type_info *info)
         return none;
     }
     normalise_type(&key, info);
-    const uint32_t *found = pg_map_get_str(&t->type_map, (pg_str){(const char *)&key, sizeof key});
+    const uint32_t *found =
+        pg_map_get_str(&t->tables->type_map, (pg_str){(const char *)&key, sizeof key});
     if (found != NULL) {
         return (pg_type){*found};
     }
-    pg_type_info *copy = pg_arena_copy(t->arena, &key, sizeof key);
+    pg_type_info *copy = pg_arena_copy(t->tables->arena, &key, sizeof key);
     uint32_t id = t->types.n;
-    if (copy == NULL || !pg_vec_reserve(t->arena, &t->types, 1) ||
-        !pg_map_put_str(&t->type_map, (pg_str){(const char *)copy, sizeof *copy}, id)) {
+    if (copy == NULL || !pg_vec_reserve(t->tables->arena, &t->types, 1) ||
+        !pg_map_put_str(&t->tables->type_map, (pg_str){(const char *)copy, sizeof *copy}, id)) {
         return none;
     }
     t->types.at[t->types.n++] = copy;
     return (pg_type){id};
-}
-
-const pg_type_info *pg_type_get(const pg_types *t, pg_type ty)
-{
-    return t == NULL || ty.id >= t->types.n ? &no_type : t->types.at[ty.id];
 }
 
 static pg_str bytes_of_key(const pg_memo_key *key)
@@ -128,24 +134,25 @@ static recent_memo *recent_of(memo *m, const pg_memo_key *key)
 
 const void *pg_memo_get(const pg_types *t, const pg_memo_key *key)
 {
-    recent_memo *recent = recent_of(t->memo, key);
+    recent_memo *recent = recent_of(&t->tables->memo, key);
     if (recent->value != NULL && memcmp(&recent->key, key, sizeof *key) == 0) {
         return recent->value;
     }
-    const uint32_t *found = pg_map_get_str(&t->memo->map, bytes_of_key(key));
+    const uint32_t *found = pg_map_get_str(&t->tables->memo.map, bytes_of_key(key));
     if (found == NULL) {
         return NULL;
     }
-    *recent = (recent_memo){*key, t->memo->values.at[*found]};
+    *recent = (recent_memo){*key, t->tables->memo.values.at[*found]};
     return recent->value;
 }
 
 void pg_memo_put(const pg_types *t, const pg_memo_key *key, const void *value, size_t size)
 {
-    const pg_memo_key *kept = pg_arena_copy(t->arena, key, sizeof *key);
-    const void *copy = kept == NULL ? NULL : pg_arena_copy(t->arena, value, size);
-    if (copy != NULL && pg_vec_push(t->arena, &t->memo->values, copy)) {
-        (void)pg_map_put_str(&t->memo->map, bytes_of_key(kept), t->memo->values.n - 1);
+    const pg_memo_key *kept = pg_arena_copy(t->tables->arena, key, sizeof *key);
+    const void *copy = kept == NULL ? NULL : pg_arena_copy(t->tables->arena, value, size);
+    if (copy != NULL && pg_vec_push(t->tables->arena, &t->tables->memo.values, copy)) {
+        (void)pg_map_put_str(&t->tables->memo.map, bytes_of_key(kept),
+                             t->tables->memo.values.n - 1);
     }
 }
 
@@ -202,36 +209,29 @@ pg_enc pg_enc_intern(pg_types *t, const pg_enc_info *info)
         return none;
     }
     normalise_enc(&key, info);
-    const uint32_t *found = pg_map_get_str(&t->enc_map, (pg_str){(const char *)&key, sizeof key});
+    const uint32_t *found =
+        pg_map_get_str(&t->tables->enc_map, (pg_str){(const char *)&key, sizeof key});
     if (found != NULL) {
         return (pg_enc){*found};
     }
-    pg_enc_info *copy = pg_arena_copy(t->arena, &key, sizeof key);
+    pg_enc_info *copy = pg_arena_copy(t->tables->arena, &key, sizeof key);
     uint32_t id = t->encs.n;
-    if (copy == NULL || !pg_vec_reserve(t->arena, &t->encs, 1) ||
-        !pg_map_put_str(&t->enc_map, (pg_str){(const char *)copy, sizeof *copy}, id)) {
+    if (copy == NULL || !pg_vec_reserve(t->tables->arena, &t->encs, 1) ||
+        !pg_map_put_str(&t->tables->enc_map, (pg_str){(const char *)copy, sizeof *copy}, id)) {
         return none;
     }
     t->encs.at[t->encs.n++] = copy;
     return (pg_enc){id};
 }
 
-const pg_enc_info *pg_enc_get(const pg_types *t, pg_enc e)
-{
-    return t == NULL || e.id >= t->encs.n ? &no_enc : t->encs.at[e.id];
-}
-
 /* ---- short forms --------------------------------------------------------------------------- */
 
-pg_type pg_type_scalar(pg_types *t, pg_elem e)
+pg_type pg_type_new_scalar(pg_types *t, pg_elem e, bool is_ptr)
 {
-    return pg_type_intern(t, &(pg_type_info){.kind = PG_TY_SCALAR, .elem = (uint8_t)e});
-}
-
-pg_type pg_type_ptr(pg_types *t, pg_elem e)
-{
-    return pg_type_intern(t,
-                          &(pg_type_info){.kind = PG_TY_SCALAR, .elem = (uint8_t)e, .is_ptr = 1});
+    const pg_type_info info = {.kind = PG_TY_SCALAR, .elem = (uint8_t)e, .is_ptr = is_ptr};
+    const pg_type type = pg_type_intern(t, &info);
+    t->scalars[is_ptr][e] = type;
+    return type;
 }
 
 static void set_dims(pg_type_info *info, uint32_t rank, const int32_t *dims)
@@ -249,26 +249,40 @@ pg_type pg_type_tile(pg_types *t, pg_elem e, uint32_t rank, const int32_t *dims,
     return pg_type_intern(t, &info);
 }
 
+static recent_type *recent_of_types(recent_type *all, uint32_t type, uint32_t other)
+{
+    const uint32_t hash = (type * 31 + other) * UINT32_C(2654435761);
+    return &all[(hash >> 16) % RECENT];
+}
+
 pg_type pg_type_with_elem(pg_types *t, pg_type ty, pg_elem e, bool is_ptr)
 {
-    pg_type_info info = *pg_type_get(t, ty);
-    info.elem = (uint8_t)e;
-    info.is_ptr = is_ptr;
-    return pg_type_intern(t, &info);
+    const uint32_t elem = (uint32_t)e | (is_ptr ? 256u : 0u);
+    recent_type *recent = recent_of_types(t->tables->with_elem, ty.id, elem);
+    if (recent->type != ty.id || recent->other != elem || ty.id == 0) {
+        pg_type_info info = *pg_type_get(t, ty);
+        info.elem = (uint8_t)e;
+        info.is_ptr = is_ptr;
+        const pg_type with = pg_type_intern(t, &info);
+        if (with.id == 0) {
+            return with;
+        }
+        *recent = (recent_type){ty.id, elem, with};
+    }
+    return recent->with;
 }
 
 pg_type pg_type_with_enc(pg_types *t, pg_type ty, pg_enc enc)
 {
-    const uint32_t hash = (ty.id * 31 + enc.id) * UINT32_C(2654435761);
-    recent_enc *recent = &t->with_enc[(hash >> 16) % RECENT];
-    if (recent->type != ty.id || recent->enc != enc.id || ty.id == 0) {
+    recent_type *recent = recent_of_types(t->tables->with_enc, ty.id, enc.id);
+    if (recent->type != ty.id || recent->other != enc.id || ty.id == 0) {
         pg_type_info info = *pg_type_get(t, ty);
         info.enc = enc;
         const pg_type with = pg_type_intern(t, &info);
         if (with.id == 0) {
             return with;
         }
-        *recent = (recent_enc){ty.id, enc.id, with};
+        *recent = (recent_type){ty.id, enc.id, with};
     }
     return recent->with;
 }
@@ -283,8 +297,10 @@ pg_type pg_type_with_dims(pg_types *t, pg_type ty, uint32_t rank, const int32_t 
 pg_type pg_type_elem_scalar(pg_types *t, pg_type ty)
 {
     const pg_type_info *info = pg_type_get(t, ty);
-    pg_type_info out = {.kind = PG_TY_SCALAR, .elem = info->elem, .is_ptr = info->is_ptr};
-    return info->elem == PG_ELEM_NONE ? (pg_type){0} : pg_type_intern(t, &out);
+    const pg_elem elem = (pg_elem)info->elem;
+    return elem == PG_ELEM_NONE ? (pg_type){0}
+           : info->is_ptr != 0  ? pg_type_ptr(t, elem)
+                                : pg_type_scalar(t, elem);
 }
 
 pg_type pg_type_token(pg_types *t)
@@ -293,28 +309,6 @@ pg_type pg_type_token(pg_types *t)
 }
 
 /* ---- questions ----------------------------------------------------------------------------- */
-
-static bool is_number(const pg_type_info *info, char cls)
-{
-    return (info->kind == PG_TY_SCALAR || info->kind == PG_TY_TILE) && info->is_ptr == 0 &&
-           pg_elem_infos[info->elem].cls == cls;
-}
-
-bool pg_type_is_int(const pg_types *t, pg_type ty)
-{
-    return is_number(pg_type_get(t, ty), 'I');
-}
-
-bool pg_type_is_float(const pg_types *t, pg_type ty)
-{
-    return is_number(pg_type_get(t, ty), 'F');
-}
-
-bool pg_type_is_ptr(const pg_types *t, pg_type ty)
-{
-    const pg_type_info *info = pg_type_get(t, ty);
-    return (info->kind == PG_TY_SCALAR || info->kind == PG_TY_TILE) && info->is_ptr != 0;
-}
 
 bool pg_type_same_shape(const pg_types *t, pg_type a, pg_type b)
 {

@@ -59,6 +59,7 @@ typedef struct pg_type_info {
     uint8_t is_ptr;
     uint8_t space; /* pg_space */
     uint8_t rank;
+    uint8_t classes;           /* PG_TYPE_*; interning sets it */
     int32_t dims[PG_MAX_RANK]; /* rings and barriers: dims[0] is their count */
     pg_enc enc;
 } pg_type_info;
@@ -94,13 +95,32 @@ typedef struct pg_enc_info {
     uint16_t basis[PG_MAX_BASIS][PG_MAX_RANK];
 } pg_enc_info;
 
-typedef struct pg_types pg_types; /* intern tables of a context; ir/type.c */
+enum {
+    PG_TYPE_DATA = 1,
+    PG_TYPE_INT = 2,
+    PG_TYPE_FLOAT = 4,
+    PG_TYPE_PTR = 8
+}; /* scalars and tiles */
+
+typedef struct pg_types {               /* intern tables of a context */
+    PG_VEC(const pg_type_info *) types; /* by id; [0] is of kind NONE */
+    PG_VEC(const pg_enc_info *) encs;
+    pg_type scalars[2][PG_ELEM_COUNT]; /* by is_ptr; id 0: not asked for yet */
+    struct pg_type_tables *tables;     /* ir/type.c */
+} pg_types;
 
 pg_types *pg_types_new(pg_arena *arena);
-pg_type pg_type_intern(pg_types *t, const pg_type_info *info);  /* id 0 when out of memory */
-const pg_type_info *pg_type_get(const pg_types *t, pg_type ty); /* never NULL: kind NONE for id 0 */
+pg_type pg_type_intern(pg_types *t, const pg_type_info *info); /* id 0 when out of memory */
 pg_enc pg_enc_intern(pg_types *t, const pg_enc_info *info);
-const pg_enc_info *pg_enc_get(const pg_types *t, pg_enc e);
+/* Never NULL: kind NONE for id 0. */
+static inline const pg_type_info *pg_type_get(const pg_types *t, pg_type ty)
+{
+    return t->types.at[ty.id < t->types.n ? ty.id : 0];
+}
+static inline const pg_enc_info *pg_enc_get(const pg_types *t, pg_enc e)
+{
+    return t->encs.at[e.id < t->encs.n ? e.id : 0];
+}
 bool pg_enc_is_memory(const pg_types *t, pg_enc e); /* of buffers: smem, or linear in offsets */
 /* What is wrong with the parameters of an encoding; NULL if nothing. verify_type.c */
 const char *pg_enc_fault(const pg_types *t, pg_enc e);
@@ -126,8 +146,17 @@ const void *pg_memo_get(const pg_types *t, const pg_memo_key *key);
 void pg_memo_put(const pg_types *t, const pg_memo_key *key, const void *value, size_t size);
 
 /* Short forms. */
-pg_type pg_type_scalar(pg_types *t, pg_elem e);
-pg_type pg_type_ptr(pg_types *t, pg_elem e);
+pg_type pg_type_new_scalar(pg_types *t, pg_elem e, bool is_ptr);
+static inline pg_type pg_type_scalar(pg_types *t, pg_elem e)
+{
+    const pg_type known = t->scalars[0][e];
+    return known.id != 0 ? known : pg_type_new_scalar(t, e, false);
+}
+static inline pg_type pg_type_ptr(pg_types *t, pg_elem e)
+{
+    const pg_type known = t->scalars[1][e];
+    return known.id != 0 ? known : pg_type_new_scalar(t, e, true);
+}
 pg_type pg_type_tile(pg_types *t, pg_elem e, uint32_t rank, const int32_t *dims, pg_enc enc);
 pg_type pg_type_with_elem(pg_types *t, pg_type ty, pg_elem e,
                           bool is_ptr); /* same kind, shape, encoding */
@@ -145,10 +174,19 @@ static inline bool pg_enc_eq(pg_enc a, pg_enc b)
 {
     return a.id == b.id;
 }
-bool pg_type_is_int(const pg_types *t,
-                    pg_type ty); /* scalar or tile of integers (i1 included), no pointers */
-bool pg_type_is_float(const pg_types *t, pg_type ty);
-bool pg_type_is_ptr(const pg_types *t, pg_type ty);
+/* Scalars and tiles: of integers (i1 included), floats, pointers. */
+static inline bool pg_type_is_int(const pg_types *t, pg_type ty)
+{
+    return (pg_type_get(t, ty)->classes & PG_TYPE_INT) != 0;
+}
+static inline bool pg_type_is_float(const pg_types *t, pg_type ty)
+{
+    return (pg_type_get(t, ty)->classes & PG_TYPE_FLOAT) != 0;
+}
+static inline bool pg_type_is_ptr(const pg_types *t, pg_type ty)
+{
+    return (pg_type_get(t, ty)->classes & PG_TYPE_PTR) != 0;
+}
 bool pg_type_same_shape(const pg_types *t, pg_type a,
                         pg_type b); /* both scalar, or tiles of the same dims and enc */
 int64_t pg_type_n_elems(const pg_types *t,

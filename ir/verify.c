@@ -24,11 +24,8 @@ const char *pg_verify_type_text(pg_verifier *v, pg_type t)
     return copy;
 }
 
-bool pg_verify_agree(const pg_verifier *v, pg_type a, pg_type b)
+bool pg_verify_same_shape(const pg_verifier *v, pg_type a, pg_type b)
 {
-    if (pg_type_eq(a, b)) {
-        return true;
-    }
     const pg_type_info *x = pg_type_get(v->types, a);
     const pg_type_info *y = pg_type_get(v->types, b);
     bool is_same = x->kind == y->kind && x->elem == y->elem && x->is_ptr == y->is_ptr &&
@@ -63,10 +60,9 @@ const char *pg_verify_value_name(const pg_verifier *v, pg_val val)
 
 static void check_visible(pg_verifier *v, pg_val val, pg_loc loc, const char *user)
 {
-    const pg_value *value = pg_value_of(v->k, val);
     if (val.id == 0 || val.id >= v->k->values.n) {
         pg_verify_error(v, PG_D_NO_OPERAND, loc, user);
-    } else if (value->kind != PG_V_CONST && v->state[val.id] != VISIBLE) {
+    } else if (v->state[val.id] != VISIBLE && !pg_val_is_const(v->k, val)) {
         pg_verify_error(v, PG_D_NOT_VISIBLE, loc, user, pg_verify_value_name(v, val));
     }
 }
@@ -184,13 +180,20 @@ static void check_regions(pg_verifier *v, const pg_inst *i)
             pg_verify_error(v, PG_D_REGION_COUNT, i->loc, pg_verify_op_text(i), r, i->n_regions);
             continue;
         }
-        uint32_t n_visible = v->visible.n;
+        const uint32_t n_visible = v->visible.n, n_warps = v->n_warps;
+        const bool has_partial_warps = v->has_partial_warps;
         for (uint32_t a = 0; a < region->n_args; a++) {
             pg_verify_type(v, pg_val_type(v->k, region->args[a]), i->loc);
             show(v, region->args[a]);
         }
+        if (i->op == PG_OP_PARTITION) {
+            v->n_warps = pg_inst_warps(i);
+            v->has_partial_warps = i->attrs.is_partial;
+        }
         check_region(v, region);
         hide_from(v, n_visible);
+        v->n_warps = n_warps;
+        v->has_partial_warps = has_partial_warps;
     }
 }
 
@@ -226,8 +229,12 @@ static void check_inst(pg_verifier *v, const pg_inst *i)
     }
     bool is_good = true;
     for (uint32_t j = 0; j < i->n_in; j++) {
-        is_good = is_good && i->in[j].id != 0 && i->in[j].id < v->k->values.n;
-        check_visible(v, i->in[j], i->loc, pg_verify_op_text(i));
+        const pg_val in = i->in[j];
+        const bool is_there = in.id != 0 && in.id < v->k->values.n;
+        is_good = is_good && is_there;
+        if (!is_there || v->state[in.id] != VISIBLE) {
+            check_visible(v, in, i->loc, pg_verify_op_text(i));
+        }
     }
     for (uint32_t a = 0; a < i->attrs.n; a++) {
         check_aval(v, &i->attrs.at[a].val, i->loc, pg_verify_op_text(i));
@@ -257,7 +264,9 @@ static void check_region(pg_verifier *v, const pg_region *r)
             break;
         }
         check_inst(v, i);
-        check_regions(v, i);
+        if (i->n_regions != wanted_regions[i->op] || i->n_regions != 0) {
+            check_regions(v, i);
+        }
         for (uint32_t o = 0; o < i->n_out; o++) {
             show(v, i->out[o]);
         }
@@ -278,6 +287,11 @@ static bool kernel_begin(pg_verifier *v, const pg_kernel *k)
     v->visible.n = 0;
     v->depth = 0;
     v->is_launch = false;
+    for (uint32_t t = 0; t < v->types_seen.n; t++) {
+        v->types_seen.at[t].warps = 0;
+    }
+    v->n_warps = pg_kernel_warps(k);
+    v->has_partial_warps = k->attrs.is_partial;
     pg_map_init(&v->fits_seen, &v->scratch);
     pg_map_init(&v->token_tiles, &v->scratch);
     v->state = PG_NEWS(&v->scratch, uint8_t, k->values.n);
@@ -326,7 +340,6 @@ static void verifier_begin(pg_verifier *v, pg_module *m, uint32_t props)
                        .n_errors_before = m->diags->n_errors,
                        .props = props};
     pg_arena_init(&v->scratch, m->ctx->alloc);
-    pg_map_init(&v->types_seen, &v->scratch);
 }
 
 pg_status pg_verify(pg_module *m, uint32_t props)
@@ -364,6 +377,9 @@ static void check_parts(pg_verifier *v, const pg_region *root)
     for (const pg_inst *i = root == NULL ? NULL : root->first; i != NULL && !pg_verify_is_full(v);
          i = pg_inst_walk(i, root)) {
         if (has_all_types(v, i)) {
+            const pg_inst *part = pg_inst_find_parent(i, PG_OP_PARTITION);
+            v->n_warps = pg_inst_warps(i);
+            v->has_partial_warps = part != NULL ? part->attrs.is_partial : v->k->attrs.is_partial;
             check_op(v, i, false);
         }
     }

@@ -9,6 +9,11 @@
  * all have types. Reports into the module's diagnostics. */
 void pg_verify_parts(pg_module *m);
 
+typedef struct pg_type_seen {
+    bool is_checked;
+    uint8_t warps; /* whether it fits so many was checked last; 0: nothing yet */
+} pg_type_seen;
+
 typedef struct pg_verifier {
     pg_module *m;
     const pg_kernel *k;
@@ -20,13 +25,17 @@ typedef struct pg_verifier {
     uint32_t props;   /* that are to hold */
     bool is_launch;   /* the region at hand is the launch region */
     uint32_t depth;
+    /* Who runs the operation at hand: warps of its partition or kernel; whether the text had an
+     * error about that. */
+    uint32_t n_warps;
+    bool has_partial_warps;
     uint8_t *state;     /* by value id: see verify.c */
     uint32_t *param_of; /* by value id: see verify_role.c */
     bool *is_doubtful;  /* by value id: something was said of the operation that gives it */
     pg_vec_u32 visible; /* ids of the values in scope */
-    pg_map types_seen;  /* type id -> 1: checked already */
-    pg_map token_tiles; /* token -> type id of its accumulator */
-    pg_map fits_seen;   /* (type, warps) -> 1: checked; (encoding, warps, reason) -> 1: said */
+    PG_VEC(pg_type_seen) types_seen; /* by type id */
+    pg_map token_tiles;              /* token -> type id of its accumulator */
+    pg_map fits_seen; /* (type, warps) -> 1: checked; (encoding, warps, reason) -> 1: said */
 } pg_verifier;
 
 /* Reports at a place; keeps the status of the first error. Arguments fill the row's text. */
@@ -45,11 +54,38 @@ static inline const char *pg_verify_op_text(const pg_inst *i)
 const char *pg_verify_value_name(const pg_verifier *v, pg_val val);
 
 /* Same type, or the same but that one of them has no encoding yet. */
-bool pg_verify_agree(const pg_verifier *v, pg_type a, pg_type b);
+bool pg_verify_same_shape(const pg_verifier *v, pg_type a, pg_type b);
+static inline bool pg_verify_agree(const pg_verifier *v, pg_type a, pg_type b)
+{
+    return pg_type_eq(a, b) || pg_verify_same_shape(v, a, b);
+}
 
-void pg_verify_type(pg_verifier *v, pg_type t, pg_loc loc); /* verify_type.c */
+/* Room for all types there are; NULL when out of memory. */
+pg_type_seen *pg_verify_types_grow(pg_verifier *v, pg_type t);
+static inline pg_type_seen *pg_verify_seen(pg_verifier *v, pg_type t)
+{
+    return t.id < v->types_seen.n ? &v->types_seen.at[t.id] : pg_verify_types_grow(v, t);
+}
+void pg_verify_new_type(pg_verifier *v, pg_type t, pg_loc loc); /* verify_type.c */
+static inline void pg_verify_type(pg_verifier *v, pg_type t, pg_loc loc)
+{
+    pg_type_seen *seen = pg_verify_seen(v, t);
+    if (seen != NULL && !seen->is_checked) {
+        seen->is_checked = true;
+        pg_verify_new_type(v, t, loc);
+    }
+}
 void pg_verify_encs(pg_verifier *v);
-void pg_verify_fit(pg_verifier *v, pg_type t, uint32_t n_warps, pg_loc loc);
+/* Whether a tile fits the warps that run the operation at hand. */
+void pg_verify_new_fit(pg_verifier *v, pg_type t, pg_loc loc);
+static inline void pg_verify_fit(pg_verifier *v, pg_type t, pg_loc loc)
+{
+    pg_type_seen *seen = pg_verify_seen(v, t);
+    if (seen != NULL && seen->warps != v->n_warps) {
+        seen->warps = (uint8_t)v->n_warps;
+        pg_verify_new_fit(v, t, loc);
+    }
+}
 bool pg_verify_op(pg_verifier *v,
                   const pg_inst *i); /* verify_op.c: counts, classes, results, attributes */
 /* Attributes that `of` does not take; values out of range. */

@@ -221,35 +221,49 @@ static void check_mma_wait(pg_verifier *v, const pg_inst *i)
 /* ---- places -------------------------------------------------------------------------------- */
 
 /* Operations that all threads of a partition execute together: never in an elected region. */
-static bool is_collective(uint16_t op)
-{
-    return op == PG_OP_CTA_SYNC || op == PG_OP_PART_SYNC || op == PG_OP_WARP_SYNC ||
-           op == PG_OP_ELECT || op == PG_OP_MMA_BEGIN || op == PG_OP_MMA_FENCE ||
-           op == PG_OP_MMA_ASYNC || op == PG_OP_MMA_WAIT || op == PG_OP_RING_PRIME ||
-           op == PG_OP_MMA || op == PG_OP_UMMA || op == PG_OP_COPY || op == PG_OP_ASYNC_GET;
-}
+enum { TOGETHER = 1, IN_PART = 2, OUTSIDE_PARTS = 4, OF_WARP = 8 };
+static const uint8_t places[PG_OP_COUNT] = {
+    [PG_OP_CTA_SYNC] = TOGETHER | OUTSIDE_PARTS,
+    [PG_OP_PART_SYNC] = TOGETHER | IN_PART,
+    [PG_OP_WARP_SYNC] = TOGETHER,
+    [PG_OP_ELECT] = TOGETHER | OF_WARP,
+    [PG_OP_MMA_BEGIN] = TOGETHER,
+    [PG_OP_MMA_FENCE] = TOGETHER,
+    [PG_OP_MMA_ASYNC] = TOGETHER,
+    [PG_OP_MMA_WAIT] = TOGETHER,
+    [PG_OP_RING_PRIME] = TOGETHER,
+    [PG_OP_MMA] = TOGETHER,
+    [PG_OP_UMMA] = TOGETHER,
+    [PG_OP_COPY] = TOGETHER,
+    [PG_OP_ASYNC_GET] = TOGETHER,
+};
 
 static void check_place(pg_verifier *v, const pg_inst *i)
 {
-    if (is_collective(i->op) && pg_inst_find_parent(i, PG_OP_ELECT) != NULL) {
+    const uint8_t place = places[i->op];
+    if ((place & TOGETHER) != 0 && pg_kernel_has(v->k, PG_OP_ELECT) &&
+        pg_inst_find_parent(i, PG_OP_ELECT) != NULL) {
         pg_verify_error(v, PG_D_IN_ELECT, i->loc, pg_verify_op_text(i));
     }
-    const pg_inst *part = pg_inst_find_parent(i, PG_OP_PARTITION);
-    if (i->op == PG_OP_PART_SYNC && part == NULL) {
+    const bool has_part =
+        (place & (IN_PART | OUTSIDE_PARTS)) != 0 && pg_inst_find_parent(i, PG_OP_PARTITION) != NULL;
+    if ((place & IN_PART) != 0 && !has_part) {
         pg_verify_error(v, PG_D_NOT_IN_PART, i->loc);
     }
-    if (i->op == PG_OP_CTA_SYNC && part != NULL) {
+    if ((place & OUTSIDE_PARTS) != 0 && has_part) {
         pg_verify_error(v, PG_D_SYNC_IN_PART, i->loc);
     }
-    if (i->op == PG_OP_ELECT && pg_attr_int(&i->attrs, PG_A_WARP, 0) >= (int64_t)pg_inst_warps(i)) {
-        pg_verify_error(v, PG_D_ELECT_WARP, i->loc, (long long)pg_attr_int(&i->attrs, PG_A_WARP, 0),
-                        pg_inst_warps(i));
+    const int64_t warp = (place & OF_WARP) != 0 ? pg_attr_int(&i->attrs, PG_A_WARP, 0) : -1;
+    if (warp >= (int64_t)v->n_warps) {
+        pg_verify_error(v, PG_D_ELECT_WARP, i->loc, (long long)warp, v->n_warps);
     }
 }
 
 void pg_verify_hw(pg_verifier *v, const pg_inst *i)
 {
-    check_place(v, i);
+    if (places[i->op] != 0) {
+        check_place(v, i);
+    }
     switch (i->op) {
     case PG_OP_BUF_NEW:
     case PG_OP_RING_NEW:

@@ -47,7 +47,7 @@ static bool is_scalar_of(const pg_type_info *t, pg_elem e)
 
 static bool is_data(const pg_type_info *t)
 {
-    return t->kind == PG_TY_SCALAR || t->kind == PG_TY_TILE;
+    return (t->classes & PG_TYPE_DATA) != 0;
 }
 
 /* A mask: i1 in the shape of what it masks; a condition is a scalar, and may select whole tiles. */
@@ -139,10 +139,14 @@ static bool check_classes(pg_verifier *v, const pg_inst *i)
 {
     bool is_good = true;
     pg_val wrong = {0};
+    const pg_type result = i->n_out > 0 ? pg_val_type(v->k, i->out[0]) : (pg_type){0};
     for (uint32_t j = 0; j < i->n_in; j++) {
-        pg_type type = pg_val_type(v->k, i->in[j]);
+        const pg_type type = pg_val_type(v->k, i->in[j]);
+        const uint16_t class = pg_op_in((pg_op)i->op, j, i->n_in) & PG_C_MASK;
+        if (class == PG_C_T && type.id != 0 && pg_type_eq(type, result)) {
+            continue; /* what most are */
+        }
         const pg_type_info *t = pg_type_get(v->types, type);
-        uint16_t class = pg_op_in((pg_op)i->op, j, i->n_in) & PG_C_MASK;
         pg_type want = related_type(v, i, class);
         const char *text = class < PG_COUNT_OF(class_texts) ? class_texts[class] : NULL;
         bool is_right = class == PG_C_M ? is_mask(v, i, t, type) : is_plain_class(i, class, t);
@@ -251,7 +255,7 @@ static const char *sibling_text(pg_verifier *v, const pg_inst *i, pg_type type)
         other[0] = *kind;
         pg_inst as = *i;
         pg_type want = {0};
-        const pg_op op = pg_op_find(pg_str_of(other));
+        const pg_op op = pg_op_find(&v->m->ctx->words, pg_str_of(other));
         as.op = (uint16_t)op;
         const bool is_typed =
             op != PG_OP_NONE && op != i->op &&
@@ -261,13 +265,6 @@ static const char *sibling_text(pg_verifier *v, const pg_inst *i, pg_type type)
         }
     }
     return pg_nearest_text(&near, &v->scratch, v->m->ctx->alloc);
-}
-
-/* Is it not known how many warps run here, since the text had an error about that? */
-static bool has_partial_warps(const pg_verifier *v, const pg_inst *i)
-{
-    const pg_inst *part = pg_inst_find_parent(i, PG_OP_PARTITION);
-    return part != NULL ? part->attrs.is_partial : v->k->attrs.is_partial;
 }
 
 static bool check_results(pg_verifier *v, const pg_inst *i)
@@ -290,8 +287,8 @@ static bool check_results(pg_verifier *v, const pg_inst *i)
             pg_verify_error(v, PG_D_LEVEL, i->loc, pg_verify_type_text(v, type),
                             "in a launch region, where only scalars are");
         }
-        if (t->kind == PG_TY_TILE && !v->is_launch && !has_partial_warps(v, i)) {
-            pg_verify_fit(v, type, pg_inst_warps(i), i->loc);
+        if (t->kind == PG_TY_TILE && !v->is_launch && !v->has_partial_warps) {
+            pg_verify_fit(v, type, i->loc);
         }
     }
     return is_good;
@@ -310,44 +307,44 @@ static const uint64_t needed_attrs[PG_OP_COUNT] = {
     [PG_OP_PART_SYNC] = BIT(ID),      [PG_OP_PARTITION] = BIT(WARPS),
 };
 
-/* Ranges of integer attributes. */
+/* Ranges of integer attributes; `most` 0: any. */
 static const struct {
-    uint8_t id;
     int32_t least, most;
-} ranges[] = {
-    {PG_A_DIM, 0, PG_MAX_RANK - 1},
-    {PG_A_PARTS, 1, 1 << 20},
-    {PG_A_SPAN, 1, 1 << 20},
-    {PG_A_SLOTS, 1, 64},
-    {PG_A_FULL, 1, (1 << 20) - 1},
-    {PG_A_EMPTY, 1, (1 << 20) - 1},
-    {PG_A_ARRIVALS, 1, (1 << 20) - 1},
-    {PG_A_LAG, 0, 63},
-    {PG_A_BYTES, 1, (1 << 20) - 1},
-    {PG_A_IN_FLIGHT, 0, 63},
-    {PG_A_ID, 1, 15},
-    {PG_A_WARP, 0, 31},
-    {PG_A_WARPS, 1, 32},
-    {PG_A_REGS, 24, 256},
-    {PG_A_STAGE, 0, 255},
-    {PG_A_STAGES, 1, 64},
-    {PG_A_UNROLL, 1, 64},
-    {PG_A_ALIGN, 1, 65536},
-    {PG_A_DIV, 1, 1 << 30},
-    {PG_A_MIN_CTAS, 1, 32},
+} ranges[PG_A_COUNT] = {
+    [PG_A_DIM] = {0, PG_MAX_RANK - 1},
+    [PG_A_PARTS] = {1, 1 << 20},
+    [PG_A_SPAN] = {1, 1 << 20},
+    [PG_A_SLOTS] = {1, 64},
+    [PG_A_FULL] = {1, (1 << 20) - 1},
+    [PG_A_EMPTY] = {1, (1 << 20) - 1},
+    [PG_A_ARRIVALS] = {1, (1 << 20) - 1},
+    [PG_A_LAG] = {0, 63},
+    [PG_A_BYTES] = {1, (1 << 20) - 1},
+    [PG_A_IN_FLIGHT] = {0, 63},
+    [PG_A_ID] = {1, 15},
+    [PG_A_WARP] = {0, 31},
+    [PG_A_WARPS] = {1, 32},
+    [PG_A_REGS] = {24, 256},
+    [PG_A_STAGE] = {0, 255},
+    [PG_A_STAGES] = {1, 64},
+    [PG_A_UNROLL] = {1, 64},
+    [PG_A_ALIGN] = {1, 65536},
+    [PG_A_DIV] = {1, 1 << 30},
+    [PG_A_MIN_CTAS] = {1, 32},
 };
 
 void pg_verify_attr_values(pg_verifier *v, const pg_attrs *attrs, pg_loc loc)
 {
     for (uint32_t a = 0; a < attrs->n; a++) {
         const pg_attr *attr = &attrs->at[a];
-        for (uint32_t r = 0; r < PG_COUNT_OF(ranges) && attr->val.kind == PG_AV_INT; r++) {
-            bool is_bad = attr->id == ranges[r].id &&
-                          (attr->val.num < ranges[r].least || attr->val.num > ranges[r].most);
-            if (is_bad) {
-                pg_verify_error(v, PG_D_ATTR_RANGE, loc, pg_attr_infos[attr->id].text,
-                                (long long)attr->val.num, ranges[r].least, ranges[r].most);
-            }
+        if (attr->id >= PG_A_COUNT) {
+            continue;
+        }
+        const int32_t least = ranges[attr->id].least, most = ranges[attr->id].most;
+        if (most != 0 && attr->val.kind == PG_AV_INT &&
+            (attr->val.num < least || attr->val.num > most)) {
+            pg_verify_error(v, PG_D_ATTR_RANGE, loc, pg_attr_infos[attr->id].text,
+                            (long long)attr->val.num, least, most);
         }
         bool is_power = attr->id == PG_A_ALIGN || attr->id == PG_A_DIV;
         if (is_power && attr->val.num > 0 && !pg_is_pow2((uint64_t)attr->val.num)) {
@@ -380,6 +377,9 @@ static bool check_attrs(pg_verifier *v, const pg_inst *i)
 {
     const pg_op_info *info = &pg_op_infos[i->op];
     uint64_t present = 0;
+    if (i->attrs.n == 0 && needed_attrs[i->op] == 0) {
+        return !i->attrs.is_partial;
+    }
     for (uint32_t a = 0; a < i->attrs.n; a++) {
         present |= UINT64_C(1) << i->attrs.at[a].id;
     }
@@ -394,18 +394,28 @@ static bool check_attrs(pg_verifier *v, const pg_inst *i)
     return missing == 0 && !i->attrs.is_partial;
 }
 
+/* Operations that need a target with architecture-specific features: always, or a partition for its
+ * registers. */
+static const bool needs_arch[PG_OP_COUNT] = {[PG_OP_MMA_BEGIN] = true,
+                                             [PG_OP_MMA_FENCE] = true,
+                                             [PG_OP_MMA_ASYNC] = true,
+                                             [PG_OP_MMA_WAIT] = true,
+                                             [PG_OP_PARTITION] = true};
+
 static void check_target(pg_verifier *v, const pg_inst *i)
 {
     const pg_op_info *info = &pg_op_infos[i->op];
+    if (info->sm <= v->m->sm && !needs_arch[i->op]) {
+        return;
+    }
     const char *target = pg_sym_text(&v->m->ctx->syms, v->m->target).ptr;
     if (info->sm > v->m->sm) {
         pg_verify_error(v, PG_D_NEEDS_SM, i->loc, info->text, info->sm, target);
         return;
     }
-    bool is_wgmma = i->op == PG_OP_MMA_BEGIN || i->op == PG_OP_MMA_FENCE ||
-                    i->op == PG_OP_MMA_ASYNC || i->op == PG_OP_MMA_WAIT;
-    bool has_regs = i->op == PG_OP_PARTITION && pg_attr_has(&i->attrs, PG_A_REGS);
-    if (is_wgmma && !(v->m->sm == 90 && v->m->sm_arch)) {
+    bool is_partition = i->op == PG_OP_PARTITION;
+    bool has_regs = is_partition && pg_attr_has(&i->attrs, PG_A_REGS);
+    if (!is_partition && !(v->m->sm == 90 && v->m->sm_arch)) {
         pg_verify_error(v, PG_D_NEEDS_ARCH, i->loc, info->text, "sm_90a", target);
     } else if (has_regs && !(v->m->sm >= 90 && v->m->sm_arch)) {
         pg_verify_error(v, PG_D_NEEDS_ARCH, i->loc, "regs", "sm_90a or a later `a` target", target);

@@ -203,8 +203,9 @@ static void check_compare(pg_verifier *v, const shapes *s)
 }
 
 /* Starts, arguments and results of a loop's carried values. */
-static void check_carried(pg_verifier *v, const pg_inst *i)
+static void check_carried(pg_verifier *v, const shapes *s)
 {
+    const pg_inst *i = s->i;
     const uint32_t first = pg_loop_in(i), first_arg = pg_loop_arg(i);
     const uint32_t n_carried = i->n_in - first;
     bool is_complete = n_carried == i->n_out;
@@ -249,12 +250,13 @@ static void check_for(pg_verifier *v, const shapes *s)
     if (pg_val_int(v->k, i->in[2], &step) && step <= 0) {
         pg_verify_error(v, PG_D_LOOP_STEP, i->loc, (long long)step);
     }
-    check_carried(v, i);
+    check_carried(v, s);
 }
 
 /* [part=...] of a loop or condition: one for all, or a list with an item for each result. */
-static void check_part(pg_verifier *v, const pg_inst *i)
+static void check_part(pg_verifier *v, const shapes *s)
 {
+    const pg_inst *i = s->i;
     const pg_aval *part = pg_attr_get(&i->attrs, PG_A_PART);
     if (part != NULL && part->kind == PG_AV_LIST && part->n != i->n_out) {
         pg_verify_error(v, PG_D_PART_COUNT, i->loc, part->n, i->n_out);
@@ -293,7 +295,7 @@ static bool same_places(const pg_layout *a, const pg_layout *b)
 static void check_moves(pg_verifier *v, const shapes *s)
 {
     pg_layout have;
-    uint32_t warps = pg_inst_warps(s->i);
+    uint32_t warps = v->n_warps;
     if (v->props == 0 || s->in->enc.id == 0 || s->out->enc.id == 0 ||
         pg_layout_of_tile(v->types, s->in_type, warps, &have) != PG_LAYOUT_OK) {
         return;
@@ -313,7 +315,7 @@ static void check_reduce_places(pg_verifier *v, const shapes *s)
     pg_layout in, res;
     pg_reduce_plan plan;
     pg_reduce r = pg_reduce_of(s->i);
-    uint32_t warps = pg_inst_warps(s->i);
+    uint32_t warps = v->n_warps;
     bool is_tile = s->out->kind == PG_TY_TILE;
     if (v->props == 0 || s->in->enc.id == 0 || (is_tile && s->out->enc.id == 0) ||
         pg_layout_of_tile(v->types, s->in_type, warps, &in) != PG_LAYOUT_OK ||
@@ -333,60 +335,74 @@ static void check_copy_places(pg_verifier *v, const shapes *s)
 {
     pg_convert_plan plan;
     if ((v->props & SYNCED) != 0 && s->in->enc.id != 0 && s->out->enc.id != 0 &&
-        pg_convert_of_types(v->types, s->in_type, s->out_type, pg_inst_warps(s->i),
+        pg_convert_of_types(v->types, s->in_type, s->out_type, v->n_warps,
                             pg_convert_flags(v->m->sm), &plan) == PG_LAYOUT_OK &&
         plan.kind == PG_CONVERT_SHARED) {
         pg_verify_error(v, PG_D_NOT_SYNCED, s->i->loc, pg_verify_op_text(s->i));
     }
 }
 
+static void check_loop(pg_verifier *v, const shapes *s)
+{
+    check_for(v, s);
+    check_part(v, s);
+    if ((v->props & PIPELINED) != 0 && pg_attr_has(&s->i->attrs, PG_A_STAGES)) {
+        pg_verify_error(v, PG_D_NOT_PIPELINED, s->i->loc,
+                        (long long)pg_attr_int(&s->i->attrs, PG_A_STAGES, 0));
+    }
+}
+
+static void check_mma(pg_verifier *v, const shapes *s)
+{
+    pg_verify_mma(v, s->i);
+}
+
+typedef void shape_rule(pg_verifier *v, const shapes *s);
+static shape_rule *const rules[PG_OP_COUNT] = {
+    [PG_OP_BROADCAST] = check_broadcast,
+    [PG_OP_EXPAND] = check_expand,
+    [PG_OP_RESHAPE] = check_reshape,
+    [PG_OP_TRANSPOSE] = check_transpose,
+    [PG_OP_REDUCE] = check_reduce,
+    [PG_OP_COPY] = check_copy,
+    [PG_OP_ATOMIC_ADD] = check_atomic,
+    [PG_OP_ATOMIC_MAX] = check_atomic,
+    [PG_OP_ATOMIC_UMAX] = check_atomic,
+    [PG_OP_IOTA] = check_iota,
+    [PG_OP_CONST] = check_const,
+    [PG_OP_CAST] = check_cast,
+    [PG_OP_UCAST] = check_cast,
+    [PG_OP_ADDPTR] = check_addptr,
+    [PG_OP_ICMP] = check_compare,
+    [PG_OP_UCMP] = check_compare,
+    [PG_OP_FCMP] = check_compare,
+    [PG_OP_FOR] = check_loop,
+    [PG_OP_WHILE] = check_carried,
+    [PG_OP_IF] = check_part,
+    [PG_OP_MMA] = check_mma,
+    [PG_OP_UMMA] = check_mma,
+};
+
+/* Once the shapes are right: where the elements are, with layouts on both sides. */
+static shape_rule *const place_rules[PG_OP_COUNT] = {
+    [PG_OP_BROADCAST] = check_moves,      [PG_OP_EXPAND] = check_moves,
+    [PG_OP_RESHAPE] = check_moves,        [PG_OP_TRANSPOSE] = check_moves,
+    [PG_OP_REDUCE] = check_reduce_places, [PG_OP_COPY] = check_copy_places,
+};
+
 void pg_verify_special(pg_verifier *v, const pg_inst *i)
 {
+    if (rules[i->op] == NULL) {
+        return;
+    }
     shapes s = {.i = i};
     s.in_type = i->n_in > 0 ? pg_val_type(v->k, i->in[0]) : (pg_type){0};
     s.out_type = i->n_out > 0 ? pg_val_type(v->k, i->out[0]) : (pg_type){0};
     s.in = pg_type_get(v->types, s.in_type);
     s.out = pg_type_get(v->types, s.out_type);
-    uint32_t n_errors = v->diags->n_errors;
-    switch (i->op) {
-    case PG_OP_BROADCAST: check_broadcast(v, &s); break;
-    case PG_OP_EXPAND: check_expand(v, &s); break;
-    case PG_OP_RESHAPE: check_reshape(v, &s); break;
-    case PG_OP_TRANSPOSE: check_transpose(v, &s); break;
-    case PG_OP_REDUCE: check_reduce(v, &s); break;
-    case PG_OP_COPY: check_copy(v, &s); break;
-    case PG_OP_ATOMIC_ADD:
-    case PG_OP_ATOMIC_MAX:
-    case PG_OP_ATOMIC_UMAX: check_atomic(v, &s); break;
-    case PG_OP_IOTA: check_iota(v, &s); break;
-    case PG_OP_CONST: check_const(v, &s); break;
-    case PG_OP_CAST:
-    case PG_OP_UCAST: check_cast(v, &s); break;
-    case PG_OP_ADDPTR: check_addptr(v, &s); break;
-    case PG_OP_ICMP:
-    case PG_OP_UCMP:
-    case PG_OP_FCMP: check_compare(v, &s); break;
-    case PG_OP_FOR:
-        check_for(v, &s);
-        check_part(v, i);
-        if ((v->props & PIPELINED) != 0 && pg_attr_has(&i->attrs, PG_A_STAGES)) {
-            pg_verify_error(v, PG_D_NOT_PIPELINED, i->loc,
-                            (long long)pg_attr_int(&i->attrs, PG_A_STAGES, 0));
-        }
-        break;
-    case PG_OP_WHILE: check_carried(v, i); break;
-    case PG_OP_IF: check_part(v, i); break;
-    case PG_OP_MMA:
-    case PG_OP_UMMA: pg_verify_mma(v, i); break;
-    default: break;
-    }
-    if ((pg_op_infos[i->op].flags & PG_F_SHAPE) != 0 && v->diags->n_errors == n_errors) {
-        check_moves(v, &s);
-    }
-    if (i->op == PG_OP_REDUCE && v->diags->n_errors == n_errors) {
-        check_reduce_places(v, &s);
-    }
-    if (i->op == PG_OP_COPY && v->diags->n_errors == n_errors) {
-        check_copy_places(v, &s);
+    const uint32_t n_errors = v->diags->n_errors;
+    rules[i->op](v, &s);
+    if (place_rules[i->op] != NULL && v->diags->n_errors == n_errors) {
+        place_rules[i->op](v, &s);
     }
 }

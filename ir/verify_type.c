@@ -84,11 +84,18 @@ static void check_smem(pg_verifier *v, const pg_type_info *t, pg_type type, pg_l
     }
 }
 
-void pg_verify_type(pg_verifier *v, pg_type type, pg_loc loc)
+pg_type_seen *pg_verify_types_grow(pg_verifier *v, pg_type type)
 {
-    if (pg_map_get(&v->types_seen, type.id) != NULL || !pg_map_put(&v->types_seen, type.id, 1)) {
-        return;
+    const uint32_t n = v->types->types.n > type.id ? v->types->types.n : type.id + 1;
+    if (!pg_vec_reserve(&v->scratch, &v->types_seen, n - v->types_seen.n)) {
+        return NULL;
     }
+    v->types_seen.n = n; /* the arena's memory is zero */
+    return &v->types_seen.at[type.id];
+}
+
+void pg_verify_new_type(pg_verifier *v, pg_type type, pg_loc loc)
+{
     const pg_type_info *t = pg_type_get(v->types, type);
     bool has_dims = t->kind == PG_TY_TILE || t->kind == PG_TY_DESC || t->kind == PG_TY_BUF;
     if (has_dims && (t->rank == 0 || t->elem == PG_ELEM_NONE)) {
@@ -122,9 +129,10 @@ void pg_verify_type(pg_verifier *v, pg_type type, pg_loc loc)
     }
 }
 
-void pg_verify_fit(pg_verifier *v, pg_type type, uint32_t n_warps, pg_loc loc)
+void pg_verify_new_fit(pg_verifier *v, pg_type type, pg_loc loc)
 {
     pg_layout layout;
+    const uint32_t n_warps = v->n_warps;
     uint64_t key = (uint64_t)type.id << 8 | n_warps;
     if (pg_map_get(&v->fits_seen, key) != NULL || !pg_map_put(&v->fits_seen, key, 1)) {
         return;
