@@ -69,6 +69,20 @@ static const char *number_end(const char *from, const char *end)
 
 static const char *name_end(const char *at, const char *end)
 {
+    for (; end - at >= 4; at += 4) { /* far from the end, which need not be looked for */
+        if ((class_of(at[0]) & NAME) == 0) {
+            return at;
+        }
+        if ((class_of(at[1]) & NAME) == 0) {
+            return at + 1;
+        }
+        if ((class_of(at[2]) & NAME) == 0) {
+            return at + 2;
+        }
+        if ((class_of(at[3]) & NAME) == 0) {
+            return at + 3;
+        }
+    }
     while (at < end && (class_of(*at) & NAME) != 0) {
         at++;
     }
@@ -88,12 +102,17 @@ static const char *bad_end(const char *from, const char *end)
     return at;
 }
 
+enum { SKIPPED = BLANK | LINE | SLASH };
+
 /* Behind blanks, line ends and comments. */
 static const char *skip_blank(pg_lexer *l, const char *at, const char *end)
 {
     for (; at < end; at++) {
-        const uint8_t class = class_of(*at);
-        if ((class & (BLANK | LINE | SLASH)) == 0) {
+        while (at < end && *at == ' ') {
+            at++;
+        }
+        const uint8_t class = at < end ? class_of(*at) : 0;
+        if ((class & SKIPPED) == 0) {
             break;
         }
         if ((class & LINE) != 0) {
@@ -150,7 +169,11 @@ void pg_lex_skip_comment(pg_lexer *l, const pg_tok *bad)
 void pg_lex_next(pg_lexer *l, pg_tok *t)
 {
     const char *const text = l->source.ptr, *const end = text + l->source.len;
-    const char *from = skip_blank(l, text + l->at, end);
+    const char *from = text + l->at;
+    from += from < end && *from == ' '; /* most often there is one, or none */
+    if (from >= end || (class_of(*from) & SKIPPED) != 0) {
+        from = skip_blank(l, from, end);
+    }
     const size_t column = (size_t)(from - text) - l->line_start + 1;
     t->loc = (pg_loc){l->line, column > UINT32_MAX ? UINT32_MAX : (uint32_t)column};
     t->is_first = l->is_first;

@@ -53,15 +53,6 @@ void pg_parse_watch(pg_parser *p)
     }
 }
 
-bool pg_parse_take(pg_parser *p, char punct)
-{
-    if (!pg_tok_is(&p->tok, punct)) {
-        return false;
-    }
-    pg_parse_advance(p);
-    return true;
-}
-
 bool pg_parse_take_word(pg_parser *p, const char *word)
 {
     if (p->tok.kind != PG_TOK_WORD || !pg_str_is(p->tok.text, word)) {
@@ -78,11 +69,6 @@ bool pg_parse_expect(pg_parser *p, char punct)
     }
     const char wanted[] = {'`', punct, '`', '\0'};
     return pg_parse_failed(p, wanted);
-}
-
-bool pg_parse_same_line(const pg_parser *p)
-{
-    return !p->tok.is_first;
 }
 
 /* ---- module -------------------------------------------------------------------------------- */

@@ -82,12 +82,23 @@ enum { PG_MAX_DEPTH = 200, PG_MAX_NEST = 8 };
 
 /* ---- tokens (parse.c) ---- */
 void pg_parse_advance(pg_parser *p);
-void pg_parse_watch(pg_parser *p);            /* ends the text where memory ran out */
-bool pg_parse_take(pg_parser *p, char punct); /* if it is next */
+void pg_parse_watch(pg_parser *p);                         /* ends the text where memory ran out */
+static inline bool pg_parse_take(pg_parser *p, char punct) /* if it is next */
+{
+    if (!pg_tok_is(&p->tok, punct)) {
+        return false;
+    }
+    pg_parse_advance(p);
+    return true;
+}
 bool pg_parse_take_word(pg_parser *p, const char *word);
 /* Takes it, or reports what stands there instead. */
 bool pg_parse_expect(pg_parser *p, char punct);
-bool pg_parse_same_line(const pg_parser *p); /* the next token belongs to the same operation */
+/* The next token belongs to the same operation. */
+static inline bool pg_parse_same_line(const pg_parser *p)
+{
+    return !p->tok.is_first;
+}
 
 /* ---- types, attributes, encodings (parse_type.c) ---- */
 bool pg_parse_type(pg_parser *p, pg_type *out);

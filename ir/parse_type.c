@@ -205,25 +205,32 @@ static bool parse_type_body(pg_parser *p, pg_type_info *info)
 
 /* What is written of a type that begins at the next token, up to its last `>` on this line; empty
  * where it is longer than most. */
-static pg_str text_of_type(const pg_parser *p)
+static pg_str text_of_type(const pg_parser *p, bool *has_name)
 {
     const pg_str word = p->tok.text;
     const char *const end = p->lexer.source.ptr + p->lexer.source.len;
-    if (word.ptr + word.len >= end || word.ptr[word.len] != '<') {
+    const char *at = word.ptr + word.len;
+    *has_name = false;
+    if (at >= end || *at != '<') {
         return word;
     }
-    uint32_t depth = 0;
-    size_t n = word.len;
-    for (; n < PG_PARSED_TYPE_LEN && word.ptr + n < end; n++) {
-        const char c = word.ptr[n];
+    const char *const most =
+        end - word.ptr > PG_PARSED_TYPE_LEN ? word.ptr + PG_PARSED_TYPE_LEN : end;
+    for (uint32_t depth = 0; at < most; at++) {
+        const char c = *at;
+        if (c == 'x' || (c >= '0' && c <= '9')) {
+            continue;
+        }
         depth += c == '<';
-        depth -= c == '>' && depth != 0;
-        if (depth == 0 || c == '\n' || c == '/') {
+        *has_name = *has_name || c == '#';
+        if (c == '>' && --depth == 0) {
+            return (pg_str){word.ptr, (size_t)(at + 1 - word.ptr)};
+        }
+        if (c == '\n' || c == '/') {
             break;
         }
     }
-    const bool is_whole = word.ptr + n < end && word.ptr[n] == '>';
-    return is_whole ? (pg_str){word.ptr, n + 1} : (pg_str){0};
+    return (pg_str){0};
 }
 
 static pg_parsed_type *place_of_type(pg_parser *p, pg_str text)
@@ -231,13 +238,29 @@ static pg_parsed_type *place_of_type(pg_parser *p, pg_str text)
     return &p->type_texts[pg_hash(text.ptr, text.len) % PG_PARSED_TYPES];
 }
 
-/* Takes a type that was read before, letter by letter. */
-static bool take_known_type(pg_parser *p, pg_str text, const pg_parsed_type *known, pg_type *out)
+/* The type that was read before, letter by letter; id 0: none. Names of encodings belong to the
+ * module. */
+static pg_type known_type(pg_parser *p, pg_str text, bool has_name)
 {
-    if (text.len == 0 || known->text.len != text.len ||
-        memcmp(known->text.ptr, text.ptr, text.len) != 0) {
-        return false;
+    if (!has_name) {
+        return pg_type_of_text(p->ctx->types, text);
     }
+    const pg_parsed_type *known = place_of_type(p, text);
+    return pg_str_eq(known->text, text) ? known->type : (pg_type){0};
+}
+
+static void note_type(pg_parser *p, pg_str text, bool has_name, pg_type type)
+{
+    if (has_name) {
+        *place_of_type(p, text) = (pg_parsed_type){text, type};
+    } else {
+        pg_type_note_text(p->ctx->types, text, type);
+    }
+}
+
+/* Takes a type that is written so. */
+static void take_type(pg_parser *p, pg_str text)
+{
     const size_t n_more =
         text.len - p->tok.text.len; /* its last token is next, then what follows */
     if (n_more != 0) {
@@ -247,8 +270,6 @@ static bool take_known_type(pg_parser *p, pg_str text, const pg_parsed_type *kno
         p->lexer.at = (size_t)(text.ptr - p->lexer.source.ptr) + text.len;
     }
     pg_parse_advance(p);
-    *out = known->type;
-    return true;
 }
 
 /* A word is next. */
@@ -279,9 +300,11 @@ bool pg_parse_type(pg_parser *p, pg_type *out)
     if (p->tok.kind != PG_TOK_WORD) {
         return pg_parse_failed(p, "a type");
     }
-    const pg_str text = text_of_type(p);
-    pg_parsed_type *place = text.len == 0 ? NULL : place_of_type(p, text);
-    if (place != NULL && take_known_type(p, text, place, out)) {
+    bool has_name;
+    const pg_str text = text_of_type(p, &has_name);
+    *out = text.len == 0 ? (pg_type){0} : known_type(p, text, has_name);
+    if (out->id != 0) {
+        take_type(p, text);
         return true;
     }
     const uint32_t n_errors = p->diags->n_errors;
@@ -290,9 +313,9 @@ bool pg_parse_type(pg_parser *p, pg_type *out)
         return false;
     }
     /* Nothing was wrong with it, and that is where it ends. */
-    if (place != NULL && p->diags->n_errors == n_errors && p->last_end.line == from.line &&
+    if (text.len != 0 && p->diags->n_errors == n_errors && p->last_end.line == from.line &&
         p->last_end.column == from.column + (uint32_t)text.len) {
-        *place = (pg_parsed_type){text, *out};
+        note_type(p, text, has_name, *out);
     }
     return true;
 }

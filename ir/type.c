@@ -38,6 +38,8 @@ struct pg_type_tables {
     memo memo;
     pg_map type_map, enc_map; /* bytes of the info -> id */
     recent_type with_enc[RECENT], with_elem[RECENT];
+    pg_interner texts;
+    PG_VEC(pg_type) of_text; /* by id in texts */
 };
 
 static const pg_type_info no_type;
@@ -58,6 +60,7 @@ pg_types *pg_types_new(pg_arena *arena)
     pg_map_init(&tables->memo.map, arena);
     pg_map_init(&tables->type_map, arena);
     pg_map_init(&tables->enc_map, arena);
+    pg_interner_init(&tables->texts, arena);
     bool is_ok = pg_vec_push(arena, &t->types, &no_type) && pg_vec_push(arena, &t->encs, &no_enc);
     return is_ok ? t : NULL;
 }
@@ -119,6 +122,40 @@ pg_type pg_type_intern(pg_types *t, const pg_type_info *info)
     }
     t->types.at[t->types.n++] = copy;
     return (pg_type){id};
+}
+
+pg_type pg_type_of_text(const pg_types *t, pg_str text)
+{
+    const uint32_t id = pg_intern_find(&t->tables->texts, text).id;
+    return id < t->tables->of_text.n ? t->tables->of_text.at[id] : (pg_type){0};
+}
+
+void pg_type_note_text(pg_types *t, pg_str text, pg_type type)
+{
+    struct pg_type_tables *tables = t->tables;
+    const uint32_t id = pg_intern(&tables->texts, text).id;
+    if (id >= tables->of_text.n) {
+        const uint32_t more = id + 1 - tables->of_text.n;
+        if (!pg_vec_reserve(tables->arena, &tables->of_text, more)) {
+            return;
+        }
+        tables->of_text.n = id + 1; /* the arena's memory is zero */
+    }
+    if (id != 0) {
+        tables->of_text.at[id] = type;
+    }
+}
+
+pg_type_known *pg_type_known_of(pg_types *t, pg_type ty)
+{
+    if (ty.id >= t->known.n) {
+        const uint32_t n = ty.id < t->types.n ? t->types.n : ty.id + 1;
+        if (!pg_vec_reserve(t->tables->arena, &t->known, n - t->known.n)) {
+            return NULL;
+        }
+        t->known.n = n; /* the arena's memory is zero */
+    }
+    return &t->known.at[ty.id];
 }
 
 static pg_str bytes_of_key(const pg_memo_key *key)

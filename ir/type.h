@@ -102,10 +102,16 @@ enum {
     PG_TYPE_PTR = 8
 }; /* scalars and tiles */
 
+typedef struct pg_type_known { /* what the verifier has found right */
+    bool is_good;
+    uint8_t warps; /* so many hold the tile; 0: not known of any */
+} pg_type_known;
+
 typedef struct pg_types {               /* intern tables of a context */
     PG_VEC(const pg_type_info *) types; /* by id; [0] is of kind NONE */
     PG_VEC(const pg_enc_info *) encs;
     pg_type scalars[2][PG_ELEM_COUNT]; /* by is_ptr; id 0: not asked for yet */
+    PG_VEC(pg_type_known) known;       /* by id; longer ones are not known */
     struct pg_type_tables *tables;     /* ir/type.c */
 } pg_types;
 
@@ -144,6 +150,14 @@ typedef struct pg_memo_key {
 } pg_memo_key;
 const void *pg_memo_get(const pg_types *t, const pg_memo_key *key);
 void pg_memo_put(const pg_types *t, const pg_memo_key *key, const void *value, size_t size);
+
+/* What is written of a type without names of encodings, for all modules of the context; id 0:
+ * not read yet. note may forget where memory runs out. */
+pg_type pg_type_of_text(const pg_types *t, pg_str text);
+void pg_type_note_text(pg_types *t, pg_str text, pg_type type);
+
+/* Room for what is known of a type; NULL when out of memory. */
+pg_type_known *pg_type_known_of(pg_types *t, pg_type ty);
 
 /* Short forms. */
 pg_type pg_type_new_scalar(pg_types *t, pg_elem e, bool is_ptr);
