@@ -7,32 +7,44 @@
 
 /* ---- counts -------------------------------------------------------------------------------- */
 
-/* Fewest operands of variadic rows. */
-static uint32_t least_in(pg_op op)
-{
-    if (pg_op_infos[op].n_in >= 0) {
-        return (uint32_t)pg_op_infos[op].n_in;
-    }
-    return op == PG_OP_FOR ? 3 : op == PG_OP_TMA_LOAD ? 5 : op == PG_OP_TMA_STORE ? 3 : 0;
-}
+/* How many operands and results an operation has. Fewest operands of variadic rows stand here. */
+typedef struct counts {
+    uint16_t least_in, most_in, least_out, most_out;
+} counts;
+
+enum { V = -1 };
+#define LEAST_IN(op, n)                   \
+    ((n) >= 0                       ? (n) \
+     : (op) == (int)PG_OP_FOR       ? 3   \
+     : (op) == (int)PG_OP_TMA_LOAD  ? 5   \
+     : (op) == (int)PG_OP_TMA_STORE ? 3   \
+                                    : 0)
+#define MOST_IN(n, opt) ((n) < 0 ? UINT16_MAX : (n) + (opt))
+#define LEAST_OUT(res)                                                        \
+    ((res) == PG_R_NONE || (res) == PG_R_MMA_WAIT || (res) == PG_R_REGION ? 0 \
+     : (res) == PG_R_I32X2                                                ? 2 \
+                                                                          : 1)
+#define MOST_OUT(res) \
+    ((res) == PG_R_NONE ? 0 : (res) == PG_R_REGION ? UINT16_MAX : (res) == PG_R_I32X2 ? 2 : 1)
+static const counts op_counts[PG_OP_COUNT] = {
+#define OP(id, text, n_in, n_opt, ins, res, ...)                                                \
+    [PG_OP_##id] = {LEAST_IN((int)PG_OP_##id, n_in), MOST_IN(n_in, n_opt), LEAST_OUT(PG_##res), \
+                    MOST_OUT(PG_##res)},
+#include "ir/ops.def"
+};
 
 static bool check_counts(pg_verifier *v, const pg_inst *i)
 {
-    const pg_op_info *info = &pg_op_infos[i->op];
-    uint32_t least = least_in((pg_op)i->op);
-    uint32_t most = info->n_in < 0 ? UINT16_MAX : least + info->n_opt;
-    if (i->n_in < least || i->n_in > most) {
-        pg_verify_error(v, PG_D_OPERAND_COUNT, i->loc, info->text, i->n_in,
-                        i->n_in < least ? "at least" : "at most", i->n_in < least ? least : most);
+    const counts *c = &op_counts[i->op];
+    const char *text = pg_op_infos[i->op].text;
+    if (i->n_in < c->least_in || i->n_in > c->most_in) {
+        const bool is_less = i->n_in < c->least_in;
+        pg_verify_error(v, PG_D_OPERAND_COUNT, i->loc, text, i->n_in,
+                        is_less ? "at least" : "at most", is_less ? c->least_in : c->most_in);
         return false;
     }
-    uint32_t least_out = info->res == PG_R_NONE || info->res == PG_R_MMA_WAIT ? 0
-                         : info->res == PG_R_REGION                           ? i->n_out
-                         : info->res == PG_R_I32X2                            ? 2
-                                                                              : 1;
-    uint32_t most_out = info->res == PG_R_MMA_WAIT ? 1 : least_out;
-    if (i->n_out < least_out || i->n_out > most_out) {
-        pg_verify_error(v, PG_D_OP_RESULT_COUNT, i->loc, info->text, i->n_out, least_out);
+    if (i->n_out < c->least_out || i->n_out > c->most_out) {
+        pg_verify_error(v, PG_D_OP_RESULT_COUNT, i->loc, text, i->n_out, c->least_out);
         return false;
     }
     return true;
@@ -90,6 +102,7 @@ static bool is_plain_class(const pg_inst *i, uint16_t class, const pg_type_info 
 }
 
 static const char *const class_texts[] = {
+    [PG_C_NONE] = "a value",
     [PG_C_T] = "the result's type",
     [PG_C_E] = "the element of the result",
     [PG_C_X] = "the type of the first operand",
@@ -148,7 +161,7 @@ static bool check_classes(pg_verifier *v, const pg_inst *i)
         }
         const pg_type_info *t = pg_type_get(v->types, type);
         pg_type want = related_type(v, i, class);
-        const char *text = class < PG_COUNT_OF(class_texts) ? class_texts[class] : NULL;
+        const char *text = class_texts[class < PG_COUNT_OF(class_texts) ? class : PG_C_ANY];
         bool is_right = class == PG_C_M ? is_mask(v, i, t, type) : is_plain_class(i, class, t);
         if (is_right && want.id != 0 && !pg_verify_agree(v, type, want)) {
             is_right = false;
@@ -161,7 +174,7 @@ static bool check_classes(pg_verifier *v, const pg_inst *i)
             const bool is_enc = want.id != 0 && pg_verify_agree(v, without_enc(v, type), want);
             pg_verify_error(v, is_enc ? PG_D_OPERAND_ENC : PG_D_OPERAND_CLASS, i->loc, j + 1,
                             pg_verify_op_text(i), pg_verify_type_text(v, type),
-                            text == NULL ? "a value" : text);
+                            text);
             is_good = false;
         }
     }

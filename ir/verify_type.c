@@ -94,7 +94,7 @@ pg_type_seen *pg_verify_types_grow(pg_verifier *v, pg_type type)
     return &v->types_seen.at[type.id];
 }
 
-void pg_verify_new_type(pg_verifier *v, pg_type type, pg_loc loc)
+static void check_type(pg_verifier *v, pg_type type, pg_loc loc)
 {
     const pg_type_info *t = pg_type_get(v->types, type);
     bool has_dims = t->kind == PG_TY_TILE || t->kind == PG_TY_DESC || t->kind == PG_TY_BUF;
@@ -129,12 +129,27 @@ void pg_verify_new_type(pg_verifier *v, pg_type type, pg_loc loc)
     }
 }
 
+void pg_verify_new_type(pg_verifier *v, pg_type type, pg_loc loc)
+{
+    pg_type_known *known = pg_type_known_of(v->m->ctx->types, type);
+    const uint32_t n_errors = v->diags->n_errors;
+    if (known != NULL && !known->is_good) {
+        check_type(v, type, loc);
+        known = pg_type_known_of(v->m->ctx->types, type); /* there may be more types now */
+        if (known != NULL) {
+            known->is_good = v->diags->n_errors == n_errors;
+        }
+    }
+}
+
 void pg_verify_new_fit(pg_verifier *v, pg_type type, pg_loc loc)
 {
     pg_layout layout;
     const uint32_t n_warps = v->n_warps;
     uint64_t key = (uint64_t)type.id << 8 | n_warps;
-    if (pg_map_get(&v->fits_seen, key) != NULL || !pg_map_put(&v->fits_seen, key, 1)) {
+    pg_type_known *known = pg_type_known_of(v->m->ctx->types, type);
+    if (known == NULL || known->warps == n_warps || pg_map_get(&v->fits_seen, key) != NULL ||
+        !pg_map_put(&v->fits_seen, key, 1)) {
         return;
     }
     const pg_type_info *t = pg_type_get(v->types, type);
@@ -156,6 +171,10 @@ void pg_verify_new_fit(pg_verifier *v, pg_type type, pg_loc loc)
     pg_layout_error error = pg_layout_of_tile(v->types, type, n_warps, &layout);
     const uint64_t reason =
         UINT64_C(1) << 63 | (uint64_t)error << 48 | (uint64_t)t->enc.id << 8 | n_warps;
+    known = pg_type_known_of(v->m->ctx->types, type);
+    if (error == PG_LAYOUT_OK && known != NULL) {
+        known->warps = (uint8_t)n_warps;
+    }
     if (error != PG_LAYOUT_OK && pg_map_get(&v->fits_seen, reason) == NULL &&
         pg_map_put(&v->fits_seen, reason, 1)) {
         pg_verify_error(v, PG_D_ENC_FIT, loc, pg_verify_type_text(v, type), n_warps,
