@@ -252,6 +252,7 @@ void pg_val_set_type(pg_kernel *k, pg_val v, pg_type type)
     if (v.id != 0 && v.id < k->values.n) {
         k->values.at[v.id].type = type;
         k->stamp++;
+        k->n_typed++;
     }
 }
 

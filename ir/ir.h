@@ -136,6 +136,11 @@ struct pg_kernel {
     uint32_t n_insts;                   /* next instruction id */
     uint64_t ops[PG_OP_COUNT / 64 + 1]; /* bits of operations that were ever made in it */
     uint32_t stamp;                     /* changes with every edit; analyses compare it */
+    uint32_t n_typed;                   /* so many of them only gave a value another type */
+    struct {                            /* when `simplify` had nothing left to do */
+        bool is_known, has_encs;        /* has_encs: some value had an encoding then */
+        uint32_t stamp, n_typed;
+    } simplified;
 };
 
 typedef struct pg_enc_name {

@@ -47,7 +47,8 @@ void pg_verify_role_params(pg_verifier *v)
 
 void pg_verify_role(pg_verifier *v, const pg_inst *i)
 {
-    for (uint32_t j = 0; j < i->n_in; j++) {
+    const bool is_pure = (pg_op_infos[i->op].flags & PG_F_PURE) != 0;
+    for (uint32_t j = 0; j < i->n_in && !is_pure; j++) {
         const uint16_t effects = pg_op_in((pg_op)i->op, j, i->n_in) & (PG_E_READ | PG_E_WRITE);
         const uint32_t at = effects == 0 ? 0 : param_behind(v, i->in[j]);
         if (at == 0) {

@@ -18,7 +18,10 @@
  *     look at what it carries, literals), and what is equal in scopes already closed (hoisted). The
  *     pass ends with a round that does not set it (or after MAX_ROUNDS).
  * I6  A round is linear in the size of the kernel. `again` comes from loops and conditions only, so
- *     there are at most about as many rounds as nesting levels. */
+ *     there are at most about as many rounds as nesting levels.
+ * I7  A kernel in which nothing has changed since a run has nothing left for another one (I5). Nor
+ *     has one in which only types changed and that had no encodings: rules ask whether types are
+ *     equal, and types that are equal with their encodings were so before they had any. */
 #include "sched/simplify.h"
 
 #include <string.h>
@@ -32,7 +35,7 @@
 pg_fact *pg_simplify_grow(pg_simplify *s, pg_val v)
 {
     const uint32_t n = s->facts.n, more = (v.id < s->k->values.n ? s->k->values.n : v.id + 1u) - n;
-    if (!pg_vec_reserve(s->scratch, &s->facts, more)) {
+    if (!pg_vec_room(s->scratch, &s->facts, more)) {
         s->is_oom = true;
         return &s->facts.at[0];
     }
@@ -41,7 +44,7 @@ pg_fact *pg_simplify_grow(pg_simplify *s, pg_val v)
     return &s->facts.at[v.id];
 }
 
-pg_val pg_simplify_find(pg_simplify *s, pg_val v)
+pg_val pg_simplify_follow(pg_simplify *s, pg_val v)
 {
     pg_val root = v;
     for (pg_val to; to = pg_simplify_fact(s, root)->to, to.id != 0 && !s->is_oom;) {
@@ -64,11 +67,9 @@ static uint64_t elem_mask(const pg_simplify *s, pg_type t)
 
 bool pg_simplify_const(pg_simplify *s, pg_val v, uint64_t *bits)
 {
-    if (!pg_val_is_const(s->k, v)) {
-        v = pg_simplify_fact(s, v)->literal;
-    }
+    v = pg_simplify_literal(s, v);
     const pg_value *value = pg_value_of(s->k, v);
-    if (v.id == 0 || value->kind != PG_V_CONST || value->is_poison) {
+    if (v.id == 0 || value->is_poison) {
         return false;
     }
     *bits = value->bits & elem_mask(s, value->type);
@@ -133,6 +134,10 @@ static bool literal_fits(const pg_simplify *s, const pg_inst *i, uint32_t at, pg
 static void take_operands(pg_simplify *s, pg_inst *i)
 {
     for (uint32_t j = 0; j < i->n_in; j++) {
+        const pg_fact *fact = pg_simplify_fact(s, i->in[j]);
+        if (fact->to.id == 0 && fact->literal.id == 0) {
+            continue;
+        }
         pg_val v = pg_simplify_find(s, i->in[j]);
         const pg_val literal = pg_simplify_fact(s, v)->literal;
         if (literal.id != 0 && i->op != PG_OP_CONST && literal_fits(s, i, j, literal)) {
@@ -250,6 +255,14 @@ static void look_again(pg_simplify *s, const pg_inst *loop)
 
 static void walk(pg_simplify *s, pg_region *r, uint32_t depth);
 
+static void note_values(pg_simplify *s, const pg_val *at, uint32_t n, uint32_t depth)
+{
+    for (uint32_t j = 0; j < n; j++) {
+        pg_simplify_fact(s, at[j])->depth = depth;
+        s->has_encs = s->has_encs || pg_val_info(s->k, at[j])->enc.id != 0;
+    }
+}
+
 /* One region's expressions are known in it only. */
 static void walk_scope(pg_simplify *s, pg_region *r, uint32_t depth)
 {
@@ -280,9 +293,7 @@ static pg_inst *visit_for(pg_simplify *s, pg_inst *loop, uint32_t depth)
         return inline_region(s, loop, body, depth, loop->n_out);
     }
     forward_carried(s, loop, depth);
-    for (uint32_t j = 0; j < body->n_args; j++) {
-        pg_simplify_fact(s, body->args[j])->depth = depth + 1;
-    }
+    note_values(s, body->args, body->n_args, depth + 1);
     walk_scope(s, body, depth + 1);
     look_again(s, loop);
     return loop->next;
@@ -295,9 +306,7 @@ static pg_inst *visit_while(pg_simplify *s, pg_inst *loop, uint32_t depth)
     int64_t condition;
     forward_carried(s, loop, depth);
     for (uint32_t r = 0; r < loop->n_regions; r++) {
-        for (uint32_t j = 0; j < loop->regions[r]->n_args; j++) {
-            pg_simplify_fact(s, loop->regions[r]->args[j])->depth = depth + 1;
-        }
+        note_values(s, loop->regions[r]->args, loop->regions[r]->n_args, depth + 1);
     }
     walk_scope(s, test, depth + 1);
     const pg_inst *yield = terminator(test);
@@ -351,7 +360,7 @@ static bool is_cheap_to_hold(const pg_simplify *s, const pg_inst *i)
 static uint32_t hoist(pg_simplify *s, pg_inst *i, uint32_t depth)
 {
     uint32_t least = 1;
-    if (!is_cheap_to_hold(s, i)) {
+    if (i->parent->owner == NULL || !pg_is_loop(i->parent->owner) || !is_cheap_to_hold(s, i)) {
         return depth;
     }
     for (uint32_t j = 0; j < i->n_in; j++) {
@@ -370,7 +379,8 @@ static uint32_t hoist(pg_simplify *s, pg_inst *i, uint32_t depth)
  * could now be shared with it. */
 static void note_hoisted(pg_simplify *s, uint64_t key, bool has_moved)
 {
-    s->again = s->again || pg_map_get(&s->hoisted, key) != NULL;
+    s->again =
+        s->again || (s->hoisted.entries.n != 0 && pg_map_get(&s->hoisted, key) != NULL);
     if (has_moved && !pg_map_put(&s->hoisted, key, 1)) {
         s->is_oom = true;
     }
@@ -405,7 +415,7 @@ static pg_inst *visit_pure(pg_simplify *s, pg_inst *i, uint32_t depth)
     const uint32_t before_hoist = depth;
     depth = hoist(s, i, depth);
     note_hoisted(s, x.hash, depth != before_hoist);
-    for (uint32_t j = 0; j < i->n_out; j++) {
+    for (uint32_t j = 0; depth != before_hoist && j < i->n_out; j++) {
         pg_simplify_fact(s, i->out[j])->depth = depth;
     }
     if (i->op == PG_OP_CONST) {
@@ -444,9 +454,7 @@ static pg_inst *visit_access(pg_simplify *s, pg_inst *i, uint32_t depth)
 static pg_inst *visit(pg_simplify *s, pg_inst *i, uint32_t depth)
 {
     take_operands(s, i);
-    for (uint32_t j = 0; j < i->n_out; j++) {
-        pg_simplify_fact(s, i->out[j])->depth = depth;
-    }
+    note_values(s, i->out, i->n_out, depth);
     switch (i->op) {
     case PG_OP_FOR: return visit_for(s, i, depth);
     case PG_OP_WHILE: return visit_while(s, i, depth);
@@ -482,7 +490,7 @@ static pg_status simplify_round(pg_simplify *s)
     s->changed = s->again = false;
     s->facts.n = 0;
     pg_map_truncate(&s->hoisted, 0);
-    if (!pg_vec_reserve(s->scratch, &s->facts, k->values.n + 1)) {
+    if (!pg_vec_room(s->scratch, &s->facts, k->values.n + 1)) {
         return PG_E_NOMEM;
     }
     (void)pg_simplify_grow(s, (pg_val){0});
@@ -501,9 +509,30 @@ static pg_status simplify_round(pg_simplify *s)
     return st;
 }
 
+/* I7 */
+static bool is_simplified(const pg_kernel *k)
+{
+    const bool has_types_only =
+        k->stamp - k->n_typed == k->simplified.stamp - k->simplified.n_typed;
+    return k->simplified.is_known &&
+           (k->stamp == k->simplified.stamp || (has_types_only && !k->simplified.has_encs));
+}
+
+static void note_simplified(pg_kernel *k, bool has_encs)
+{
+    k->simplified.is_known = true;
+    k->simplified.has_encs = has_encs;
+    k->simplified.stamp = k->stamp;
+    k->simplified.n_typed = k->n_typed;
+}
+
 pg_status pg_pass_simplify(pg_pass_env *env, pg_kernel *k, pg_change *change);
 pg_status pg_pass_simplify(pg_pass_env *env, pg_kernel *k, pg_change *change)
 {
+    if (is_simplified(k)) {
+        note_simplified(k, true);
+        return PG_OK;
+    }
     pg_simplify s = {.k = k, .scratch = env->scratch, .again = true};
     pg_index_init(&s.table, env->scratch);
     pg_map_init(&s.hoisted, env->scratch);
@@ -512,6 +541,10 @@ pg_status pg_pass_simplify(pg_pass_env *env, pg_kernel *k, pg_change *change)
         if (s.changed) {
             *change = PG_CHANGED;
         }
+    }
+    k->simplified.is_known = false;
+    if (!s.again) {
+        note_simplified(k, s.has_encs);
     }
     return PG_OK;
 }

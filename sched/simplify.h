@@ -23,7 +23,8 @@ typedef struct pg_simplify {
     bool is_launch;          /* in the launch region: the manifest prints what stands there */
     bool is_oom;
     bool changed;
-    bool again; /* a change may have made a chance that only another round sees (I5) */
+    bool has_encs; /* some value has an encoding */
+    bool again;    /* a change may have made a chance that only another round sees (I5) */
 } pg_simplify;
 
 /* Room for the facts of all values of the kernel; `facts.at[0]` is always there. */
@@ -34,7 +35,16 @@ static inline pg_fact *pg_simplify_fact(pg_simplify *s, pg_val v)
     return v.id < s->facts.n ? &s->facts.at[v.id] : pg_simplify_grow(s, v);
 }
 /* The value that stands for v now. */
-pg_val pg_simplify_find(pg_simplify *s, pg_val v);
+pg_val pg_simplify_follow(pg_simplify *s, pg_val v);
+static inline pg_val pg_simplify_find(pg_simplify *s, pg_val v)
+{
+    return pg_simplify_fact(s, v)->to.id == 0 ? v : pg_simplify_follow(s, v);
+}
+/* v itself if it is a literal, or the one that a `const` made it of; id 0: neither. */
+static inline pg_val pg_simplify_literal(pg_simplify *s, pg_val v)
+{
+    return pg_val_is_const(s->k, v) ? v : pg_simplify_fact(s, v)->literal;
+}
 /* v's constant pattern, cut to the width of its element; false if it has none or is poison. */
 bool pg_simplify_const(pg_simplify *s, pg_val v, uint64_t *bits);
 /* The same, sign-extended; integers only. */

@@ -121,17 +121,22 @@ static uint64_t ones(uint32_t bits)
     return bits >= 64 ? UINT64_MAX : (1ull << bits) - 1;
 }
 
-static bool matches(pg_simplify *s, const pg_inst *i, pattern p)
+/* The operands of an operation that has identities. */
+typedef struct pair {
+    bool is_same, has_left, has_right; /* has: it is known */
+    uint64_t left, right;
+    uint32_t bits;
+} pair;
+
+static bool matches(const pair *p, pattern which)
 {
-    uint64_t x = 0;
-    const uint32_t bits = width(s, i->out[0]);
-    switch (p) {
-    case ANY_SAME: return pg_val_eq(i->in[0], i->in[1]);
-    case ZERO_ANY: return pg_simplify_const(s, i->in[0], &x) && x == 0;
-    case ANY_ZERO: return pg_simplify_const(s, i->in[1], &x) && x == 0;
-    case ANY_ONE: return pg_simplify_const(s, i->in[1], &x) && x == 1;
-    case ANY_ONES: return pg_simplify_const(s, i->in[1], &x) && x == ones(bits);
-    case ANY_WIDE: return pg_simplify_const(s, i->in[1], &x) && x >= bits;
+    switch (which) {
+    case ANY_SAME: return p->is_same;
+    case ZERO_ANY: return p->has_left && p->left == 0;
+    case ANY_ZERO: return p->has_right && p->right == 0;
+    case ANY_ONE: return p->has_right && p->right == 1;
+    case ANY_ONES: return p->has_right && p->right == ones(p->bits);
+    case ANY_WIDE: return p->has_right && p->right >= p->bits;
     default: return false;
     }
 }
@@ -139,8 +144,14 @@ static bool matches(pg_simplify *s, const pg_inst *i, pattern p)
 static pg_val fold_identity(pg_simplify *s, pg_inst *i)
 {
     const identity *id = &identities[i->op];
+    if (id->n == 0) {
+        return nothing;
+    }
+    pair p = {.is_same = pg_val_eq(i->in[0], i->in[1]), .bits = width(s, i->out[0])};
+    p.has_left = pg_simplify_const(s, i->in[0], &p.left);
+    p.has_right = pg_simplify_const(s, i->in[1], &p.right);
     for (uint32_t r = 0; r < id->n; r++) {
-        if (!matches(s, i, (pattern)id->at[r].pattern)) {
+        if (!matches(&p, (pattern)id->at[r].pattern)) {
             continue;
         }
         switch ((outcome)id->at[r].outcome) {
@@ -453,8 +464,15 @@ pg_val pg_simplify_fold(pg_simplify *s, pg_inst *i)
     if (i->n_out != 1 || i->op == PG_OP_CONST) {
         return nothing;
     }
-    pg_val v = fold_constants(s, i);
-    if (v.id == 0) {
+    pg_val v = nothing;
+    bool may_fold = i->n_in == 2 && pg_val_eq(i->in[0], i->in[1]); /* R1, R2 */
+    for (uint32_t j = 0; j < i->n_in && !may_fold; j++) {
+        may_fold = pg_simplify_literal(s, i->in[j]).id != 0;
+    }
+    if (may_fold) {
+        v = fold_constants(s, i);
+    }
+    if (may_fold && v.id == 0) {
         put_constant_right(s, i);
         v = fold_identity(s, i);
     }
