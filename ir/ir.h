@@ -22,7 +22,7 @@ typedef struct pg_ctx { /* what modules of one thread share; outlives them */
     pg_interner syms;
     pg_types *types;
     struct pg_lw_kept *lowering; /* of emission (emit/lower_int.h): what it found out of types */
-    pg_words words; /* of the tables */
+    pg_words words;              /* of the tables */
 } pg_ctx;
 
 pg_status pg_ctx_init(pg_ctx *ctx, pg_alloc alloc);

@@ -173,8 +173,7 @@ static bool check_classes(pg_verifier *v, const pg_inst *i)
             wrong = i->in[j];
             const bool is_enc = want.id != 0 && pg_verify_agree(v, without_enc(v, type), want);
             pg_verify_error(v, is_enc ? PG_D_OPERAND_ENC : PG_D_OPERAND_CLASS, i->loc, j + 1,
-                            pg_verify_op_text(i), pg_verify_type_text(v, type),
-                            text);
+                            pg_verify_op_text(i), pg_verify_type_text(v, type), text);
             is_good = false;
         }
     }

@@ -379,8 +379,7 @@ static uint32_t hoist(pg_simplify *s, pg_inst *i, uint32_t depth)
  * could now be shared with it. */
 static void note_hoisted(pg_simplify *s, uint64_t key, bool has_moved)
 {
-    s->again =
-        s->again || (s->hoisted.entries.n != 0 && pg_map_get(&s->hoisted, key) != NULL);
+    s->again = s->again || (s->hoisted.entries.n != 0 && pg_map_get(&s->hoisted, key) != NULL);
     if (has_moved && !pg_map_put(&s->hoisted, key, 1)) {
         s->is_oom = true;
     }

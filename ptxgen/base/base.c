@@ -62,7 +62,7 @@ static uint64_t bytes_4(const unsigned char *at)
 uint64_t pg_hash(const void *bytes, size_t n)
 {
     const unsigned char *at = bytes;
-    uint64_t h = n, rest = 0;
+    uint64_t h = pg_hash_mix(0, n), rest = 0;
     for (; n > 8; n -= 8, at += 8) {
         h = pg_hash_mix(h, bytes_8(at));
     }

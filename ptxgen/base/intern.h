@@ -18,7 +18,7 @@ typedef struct pg_interner {
 void pg_interner_init(pg_interner *in, pg_arena *arena);
 pg_sym pg_intern(pg_interner *in,
                  pg_str text); /* copies; id 0 also when out of memory (arena flag set) */
-pg_sym pg_intern_find(const pg_interner *in, pg_str text); /* id 0 if not there */
+pg_sym pg_intern_find(const pg_interner *in, pg_str text);        /* id 0 if not there */
 static inline pg_str pg_sym_text(const pg_interner *in, pg_sym s) /* NUL-terminated */
 {
     return s.id < in->texts.n ? in->texts.at[s.id] : PG_STR("");

@@ -411,7 +411,8 @@ Test(ir_table, foreign_words_lead_to_ours)
         if (rows[i].kind != PG_FOREIGN_OP) {
             continue;
         }
-        cr_assert_eq(pg_op_find(&known, pg_str_of(rows[i].theirs)), PG_OP_NONE, "%s", rows[i].theirs);
+        cr_assert_eq(pg_op_find(&known, pg_str_of(rows[i].theirs)), PG_OP_NONE, "%s",
+                     rows[i].theirs);
         for (size_t w = 0; w < 2 && words[w][0] != '\0'; w++) {
             cr_assert_neq(pg_op_find(&known, pg_str_of(words[w])), PG_OP_NONE, "%s", words[w]);
         }
