@@ -189,6 +189,19 @@ static void load_param(pg_lw *c, const pg_param *p, const pg_type_info *t, uint3
     }
 }
 
+/* What the code relies on stands in its declaration, for who launches the PTX without its manifest.
+ * A pointer of which nothing is said stays a number: `.ptr` alone would promise 4 bytes. */
+static void declare_align(pg_lw *c, const pg_param *p, uint32_t sym)
+{
+    const int64_t align = pg_attr_int(&p->attrs, PG_A_ALIGN, 0);
+    if (align > 1 && align <= UINT16_MAX + 1 && sym != 0) {
+        pg_ptx_sym *s = &c->ptx->syms.at[sym];
+        s->is_ptr = true;
+        s->ptr_space = PG_PTX_SP_GLOBAL;
+        s->ptr_align = (uint32_t)align;
+    }
+}
+
 static void lower_params(pg_lw *c)
 {
     c->n_uses = count_uses(c);
@@ -204,6 +217,9 @@ static void lower_params(pg_lw *c)
         syms[p] = pg_ptx_param_new(c->ptx, c->b.f, pg_sym_text(&c->m->ctx->syms, name),
                                    is_desc ? PG_PTX_B8 : param_type(pg_lw_elem(t)),
                                    is_desc ? 128 : 0, is_desc ? 64 : 0);
+        if (t->is_ptr) {
+            declare_align(c, param, syms[p]);
+        }
         if (is_desc) {
             c->vals[param->val.id] = (pg_lv){.kind = PG_LV_DESC, .sym = syms[p]};
         }

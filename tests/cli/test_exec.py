@@ -210,6 +210,15 @@ def promised_alignment_is_checked(c):
         assert not status or re.search(r"^turned\.ptx:5:\d+: error: PG5006 parameter p_in points to 0x", r.err), r.err
     c.write("scale.ptx", SCALE.replace(".param .u64 p_in", ".param .u64 .ptr .global .align 16 p_in"))
     c.run("exec", "scale.ptx", "--grid=1", "--block=32", "--arg=null", "--arg=null", "--arg=u32:0", "--arg=f32:2", want=0)
+    # Our own PTX declares what its text says of pointers, and nothing else.
+    for attr, declared, status in [(", align=16", ".ptr .global .align 16 ", 1), (", align=1", "", 0), ("", "", 0)]:
+        c.write("own.ptir", "ptir 1\nmodule sm_80\nkernel @k(%x: ptr<f32> [in, shape=(%n)" + attr + "], %n: i32) [warps=1] {\n  return\n}\n")
+        c.write("own.ptx", c.run("compile", "own.ptir", want=0).out)
+        assert f".param .u64 {declared}x,\n" in c.read("own.ptx").decode()
+        c.write("two.ptir", c.read("own.ptir").decode().replace("%x:", "%w: ptr<f32>, %x:"))
+        c.write("two.ptx", c.run("compile", "two.ptir", want=0).out)
+        r = c.run("exec", "two.ptx", "--grid=1", "--block=32", "--arg=in:in.npy", "--arg=@0+8", "--arg=s32:8", want=status)
+        assert r.numbers() == (["5006"] if status else []), r.err
 
 
 def tensor_maps(c):
