@@ -121,7 +121,7 @@ typedef struct ptxgen_options {
     ptxgen_str target;      /* "sm_90a"; empty: the module's own */
     ptxgen_str passes;      /* "simplify,layouts"; empty: the target's default pipeline */
     ptxgen_str stop_after;  /* name of a pass; the result then has IR only */
-    ptxgen_str print_after; /* name of a pass or "all": IR text to the sink */
+    ptxgen_str print_after; /* name of a pass, "all" or "changed": IR text to the sink */
     ptxgen_str explain;     /* "layouts,registers" or "all": reasons to the sink */
     ptxgen_emit emit;
     ptxgen_verify verify;

@@ -2,8 +2,8 @@
 """check_docs.py GEN_DOCS [--write]: the documents made from tables are those in docs/.
 
 GEN_DOCS without arguments prints the names of the documents that it can make, one a line
-(`ops.md`); with a name it prints that document. In every page, links lead somewhere, and paths and
-identifiers in `code` are those of the project.
+(`ops.md`); with a name it prints that document. In every page, links lead somewhere, and paths, identifiers
+and options in `code` and numbers of messages are those of the project.
 """
 import difflib
 import functools
@@ -69,6 +69,46 @@ def check_names(name):
     return found
 
 
+# Commands of others, and options of theirs that stand alone.
+OTHERS = re.compile(r"meson |valgrind |--cache-sim\b")
+
+
+@functools.lru_cache(maxsize=None)
+def numbers():
+    return set(re.findall(r"^DIAG\(\w+, *(\d+),", repo.text("ptxgen/base/diags.def"), re.M))
+
+
+def check_words(name):
+    """Numbers of messages, and options in `code`, that there are not."""
+    found = []
+    for n, line in enumerate(repo.text(name).splitlines(), 1):
+        found += [f"{name}:{n}: there is no message PG{number}" for number in re.findall(r"\bPG(\d{4})\b", line)
+                  if str(int(number)) not in numbers()]
+        for code in re.findall(r"`([^`]+)`", line):
+            found += [] if OTHERS.match(code) else [
+                f"{name}:{n}: there is no option {option}" for option in re.findall(r"(?<![\w-])--[a-z][\w-]+", code)
+                if not re.search(re.escape(option) + r"(?![\w-])", sources())]
+    return found
+
+
+def check_gemm_table():
+    """What docs/kernels.md says of gemm's ways is what golden.txt has, where both have it."""
+    golden = repo.text("tests/sass/golden.txt")
+    found = []
+    for label, settings in (("`auto`", ""), ("16 bytes only", "align=8 warps=4 stages=3 tile_m=128 tile_n=128 tile_k=32 ")):
+        part = golden.split(f"\ngemm {settings}sm_80\n")[1]
+        registers = re.search(r"registers (\d+)", part).group(1)
+        whole = re.search(r"instructions (\d+)", part).group(1)
+        loop, hmma = map(int, re.search(r"main loop (\d+): HMMA (\d+)", part).groups())
+        row = re.search(rf"^\| {label} \| (.*) \|$", repo.text("docs/kernels.md"), re.M)
+        cells = row.group(1).split(" | ") if row else [""] * 6
+        said = (cells[0], cells[-2], cells[-1].split(" or ")[0])
+        want = (registers, whole, f"{loop / hmma:.2f}")
+        if said != want:
+            found.append(f"docs/kernels.md: the row {label} says {said}, golden.txt {want}")
+    return found
+
+
 def main():
     results = repo.Results()
     write = "--write" in sys.argv
@@ -90,7 +130,9 @@ def main():
             results.case(diff)
     for name in repo.files():
         if name.endswith(".md") and not write:
-            results.case(check_links(name) + check_names(name))
+            results.case(check_links(name) + check_names(name) + check_words(name))
+    if not write:
+        results.case(check_gemm_table())
     results.finish()
 
 

@@ -221,6 +221,29 @@ def promised_alignment_is_checked(c):
         assert r.numbers() == (["5006"] if status else []), r.err
 
 
+def dynamic_shared_memory_is_asked_for(c):
+    """PTX that is run without its manifest: the help names the option that is missing."""
+    text = """.version 7.0
+.target sm_80
+.address_size 64
+.extern .shared .align 16 .b8 mem[];
+.visible .entry k()
+{
+	.reg .b32 %r<2>;
+	mov.u32 %r0, mem;
+	mov.u32 %r1, 7;
+	st.shared.u32 [%r0+60], %r1;
+	ret;
+}
+"""
+    c.write("shared.ptx", text)
+    launch = ["exec", "shared.ptx", "--grid=1", "--block=32"]
+    r = c.run(*launch, want=4)
+    assert r.numbers() == ["6150"] and "\nhelp: the PTX has dynamic shared memory: give its size with --smem=" in r.err, r.err
+    assert "\nhelp: docs/executor.md " in c.run(*launch, "--smem=32", want=4).err
+    c.run(*launch, "--smem=64", want=0)
+
+
 def tensor_maps(c):
     c.write("box.ptx", BOX)
     rows, columns = 5, 20
@@ -424,7 +447,7 @@ def refusals_as_json(c):
 
 if __name__ == "__main__":
     harness.main([
-        scaled, array_forms, values_of_every_type, wrong_arguments, promised_alignment_is_checked, tensor_maps, maps_of_pixels,
+        scaled, array_forms, values_of_every_type, wrong_arguments, promised_alignment_is_checked, dynamic_shared_memory_is_asked_for, tensor_maps, maps_of_pixels,
         wrong_ptx_is_1, faults_are_4,
         seeds_must_agree, races_are_4, traces_are_json, statistics,
         a_race_shows_both_windows, reports_as_json, refusals_as_json,

@@ -35,6 +35,9 @@ def help_of_every_command(c):
     passes = c.run("help", "opt", want=0).out.split("Passes:\n")[1]
     for name in re.findall(r"^  (\w+) ", passes.split("\n\n")[0], re.M):
         c.run("compile", "-", f"--print-after={name}", stdin=GOOD.encode(), want=0)
+    for each in ("all", "changed"):
+        assert each in re.search(r"--print-after=(\S+)", c.run("help", "compile", want=0).out).group(1)
+        c.run("compile", "-", f"--print-after={each}", stdin=GOOD.encode(), want=0)
     assert c.run("--help", want=0).out == text
 
 

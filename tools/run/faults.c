@@ -1,4 +1,6 @@
 /* faults.c: what an executor or a driver says of a line of the PTX, at the line of the author. */
+#include <string.h>
+
 #include "tools/run/backend.h"
 
 enum {
@@ -74,6 +76,18 @@ static void print_other(const run_msgs *m, const run_launch *l, const ptxexec_ac
     pg_strbuf_fini(&text);
 }
 
+/* Who runs PTX without its manifest forgets this first. */
+static const char *help_of(const run_launch *l, const ptxexec_fault *f)
+{
+    const bool lacks_shared = f->kind == PTXEXEC_F_OUT_OF_BOUNDS && l->n_steps == 1 &&
+                              l->steps[0].smem == 0 && l->compiled == NULL &&
+                              strstr(f->message, ".shared memory") != NULL &&
+                              strstr(l->ptx.ptr, ".extern .shared") != NULL;
+    return lacks_shared ? "the PTX has dynamic shared memory: give its size with --smem=BYTES, "
+                          "`smem` in a manifest"
+                        : "docs/executor.md explains each kind of fault";
+}
+
 void run_print_faults(const run_msgs *m, const run_launch *l, const ptxexec_report *r,
                       uint64_t seed)
 {
@@ -97,7 +111,7 @@ void run_print_faults(const run_msgs *m, const run_launch *l, const ptxexec_repo
             .column = f.at.column,
             .number = RUN_MSG_FAULT,
             .message = text.is_oom ? f.message : text.ptr,
-            .help = i + 1 == n ? "docs/executor.md explains each kind of fault" : "",
+            .help = i + 1 == n ? help_of(l, &f) : "",
             .around = f.has_other != 0 ? AROUND : 0,
         };
         run_print_at(m, l, &note);
