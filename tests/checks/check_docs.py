@@ -91,22 +91,21 @@ def check_words(name):
     return found
 
 
-def check_gemm_table():
+def check_gemm_table(write):
     """What docs/kernels.md says of gemm's ways is what golden.txt has, where both have it."""
     golden = repo.text("tests/sass/golden.txt")
-    found = []
+    have = repo.text("docs/kernels.md")
+    page = have
     for label, settings in (("`auto`", ""), ("16 bytes only", "align=8 warps=4 stages=3 tile_m=128 tile_n=128 tile_k=32 ")):
         part = golden.split(f"\ngemm {settings}sm_80\n")[1]
         registers = re.search(r"registers (\d+)", part).group(1)
         whole = re.search(r"instructions (\d+)", part).group(1)
         loop, hmma = map(int, re.search(r"main loop (\d+): HMMA (\d+)", part).groups())
-        row = re.search(rf"^\| {label} \| (.*) \|$", repo.text("docs/kernels.md"), re.M)
-        cells = row.group(1).split(" | ") if row else [""] * 6
-        said = (cells[0], cells[-2], cells[-1].split(" or ")[0])
-        want = (registers, whole, f"{loop / hmma:.2f}")
-        if said != want:
-            found.append(f"docs/kernels.md: the row {label} says {said}, golden.txt {want}")
-    return found
+        page = re.sub(rf"^(\| {label} \|) \d+ (.*\|) \d+ \| [\d.]+", rf"\1 {registers} \2 {whole} | {loop / hmma:.2f}", page, flags=re.M)
+    if write and page != have:
+        (repo.ROOT / "docs/kernels.md").write_text(page, encoding="utf-8")
+        print("wrote docs/kernels.md")
+    return [] if write or page == have else ["the table of gemm in docs/kernels.md is stale; `ninja -C build docs` writes it again"]
 
 
 def main():
@@ -131,8 +130,7 @@ def main():
     for name in repo.files():
         if name.endswith(".md") and not write:
             results.case(check_links(name) + check_names(name) + check_words(name))
-    if not write:
-        results.case(check_gemm_table())
+    results.case(check_gemm_table(write))
     results.finish()
 
 
