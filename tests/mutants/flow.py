@@ -12,6 +12,8 @@ HEAD = re.compile(r"\.(entry|func)\s+(?:\([^)]*\)\s*)?([\w$]+)")
 PIECE = re.compile(r"(?P<label>[\w$%]+)\s*:(?!:)|(?P<open>[{}])|(?P<guard>@!?[\w%$]+\s+)?(?P<op>[a-z_][\w.:]*)(?P<args>[^;]*);")
 # Names of what a statement touches.
 SPACES = ("shared", "global", "generic")
+OTHER_CTA = re.compile(r"%\w*cluster|\b(mapa|getctarank|barrier\.cluster)\b|\.(reqnctapercluster|explicitcluster)\b"
+                       r"|multicast::cluster")
 
 
 def kernel_at(text, place):
@@ -131,3 +133,8 @@ def is_cta_barrier(s):
     """bar.sync and its like without a count: all of the CTA."""
     return not s.guard and re.match(r"(bar|barrier)(\.cta)?\.(sync|red)", s.op) is not None and len(s.args) == (
         1 if ".red" not in s.op else 3)
+
+
+def is_of_all_lanes(s):
+    """The mask of members, which is the last operand, names each lane."""
+    return s.args[-1].lower() in ("-1", "0xffffffff")

@@ -8,6 +8,7 @@ import re
 
 import flow
 import probe
+from operators import COMMENT
 from places import ANY, TENSOR, Place, Places, number, width
 
 ORDERS = re.compile(r"mbarrier\.|fence\.proxy|cp\.|wgmma|tensormap")
@@ -25,7 +26,7 @@ def brackets(s):
 
 class Pairs:
     def __init__(self, look):
-        self.look, self.flow, self.between = look, look.flow, []
+        self.look, self.flow, self.between, self.is_local = look, look.flow, [], False
         if self.flow.notes:  # the same function, seen from elsewhere
             self.__dict__.update(self.flow.notes)
             return
@@ -204,7 +205,9 @@ class Pairs:
         return values[0][1], values[1][1] if len(values) > 1 and values[1][1] != self.flow.n_threads else None
 
     def is_whole(self, s):
-        """All threads of the CTA meet here."""
+        """All threads of the CTA meet here, be it one warp."""
+        if s.op.startswith("bar.warp.sync"):
+            return not s.guard and self.flow.n_threads in range(1, 33) and flow.is_of_all_lanes(s)
         return s.number in self.barriers and not s.guard and ".arrive" not in s.op and self.barriers[s.number][1] is None and (
             self.barriers[s.number][0] is not None)
 
@@ -279,6 +282,8 @@ class Pairs:
 
     def tells(self, happened, y):
         """Whether y lets others know of accesses that they conflict with."""
+        if self.is_local and not y.op.startswith("mbarrier"):
+            happened = [p for p in happened if p.space != "shared"]
         if not happened or not PUBLISHES.match(y.op):
             return None
         if not y.op.startswith("mbarrier.arrive") or "shared::cluster" in y.op:
@@ -311,9 +316,12 @@ class Pairs:
         if any(STRONG.match(s.op) for s in before) or any(re.match(r"barrier\.cluster|multimem", s.op) for s in before + behind):
             return "strong accesses"
         self.between = before + behind
+        # Who is told of accesses to shared memory is in this CTA, and comes by this barrier himself: what he does behind it is
+        # among what is looked at.
+        self.is_local = self.is_whole(here) and not flow.OTHER_CTA.search(COMMENT.sub("", self.look.text))
         found = [(x, y, why) for x in before if x.touches() or ORDERS.match(x.op) for y in behind
                  for why in [self.needs(x, y, is_end)] if why]
-        if not found or self.is_not_run(here, is_end, found) or self.is_each_its_own(found):
+        if not found or self.is_not_run(here, is_end, found):
             return None
         x, y, why = found[0]
         return f"{len(found)}: {x.op} {x.args[:1]}, {y.op} {y.args[:1]}: {why}"
@@ -326,13 +334,12 @@ class Pairs:
                 or probe.is_silent(self.look, probe.follows(self.look, [here], {y.number: y for _, y, _ in found}.values(), ends))
                 or probe.is_silent(self.look, probe.follows(self.look, {x.number: x for x, _, _ in found}.values(), [here], ends)))
 
-
-    def is_each_its_own(self, found):
-        """They meet in shared memory, and no thread touches there by one what another one has touched by the other."""
-        if any(len(self.places(s)) != 1 or self.places(s)[0].is_async for x, y, _ in found for s in (x, y)) or any(
-                why != "they meet" for _, _, why in found):
+    def is_each_its_own(self, statements):
+        """Shared memory that different threads touch by these is different memory."""
+        of = [(s, self.places(s)) for s in statements]
+        if any(len(ps) != 1 or ps[0].is_async for _, ps in of):
             return False
-        text = probe.each_its_own(self.look, *([(s, self.places(s)[0].size) for s in ss] for ss in list(zip(*found))[:2]))
+        text = probe.each_its_own(self.look, [(s, ps[0].size) for s, ps in of])
         return text is not None and probe.is_silent(self.look, text)
 
 

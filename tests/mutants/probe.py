@@ -35,6 +35,24 @@ def without(look, statements):
     return text
 
 
+def without_at(look, statements, name, offset):
+    """A text in which these arrivals do nothing where they are about the mbarrier at this place; those at other CTAs', at all."""
+    text = look.text
+    for s in sorted(statements, key=lambda x: -x.start):
+        end = text.index(";", s.start) + 1
+        place = next((m for m in map(PLACE.fullmatch, s.args) if m), None)
+        if "shared::cluster" in s.op or place is None:
+            text = text[:s.start] + text[end:]
+            continue
+        also = f", {s.guard[1:]}" if s.guard else ""
+        test = (f"{{ .reg .pred mutants_p; .reg .u32 mutants_a, mutants_b; mov.u32 mutants_a, {place.group(1)}; add.u32 mutants_a, mutants_a, "
+                f"{place.group(2) or 0}; mov.u32 mutants_b, {name or 0}; add.u32 mutants_b, mutants_b, {offset}; "
+                f"setp.ne{'.and' if also else ''}.u32 mutants_p, mutants_a, mutants_b{also}; @mutants_p ")
+        body = text[s.start:end]
+        text = text[:s.start] + test + (body[body.index(s.op):] if s.guard else body) + " }" + text[end:]
+    return text
+
+
 def is_silent(look, text):
     return look.run(text) is None
 
@@ -61,26 +79,39 @@ shr.u32 mutants_0, mutants_0, 2; mad.lo.u32 mutants_0, mutants_1, 65536, mutants
 mov.u64 mutants_of, mutants_tags; add.u64 mutants_at, mutants_at, mutants_of;
 mov.u32 mutants_1, %tid.x; add.u32 mutants_1, mutants_1, 1; sub.u32 mutants_2, 2048, mutants_1;
 {words} }} """
-MARK = ("@mutants_on red.relaxed.cta.global.max.u32 [mutants_at+{0}], mutants_1; "
-        "@mutants_on red.relaxed.cta.global.max.u32 [mutants_at+{1}], mutants_2;\n")
-CHECK = "".join(f"mov.u32 mutants_3, mutants_{k}; @mutants_on ld.relaxed.cta.global.u32 mutants_3, [mutants_at+{{{k - 1}}}]; "
-                f"setp.ne.u32 mutants_bad, mutants_3, mutants_{k}; setp.ne.and.u32 mutants_bad, mutants_3, 0, mutants_bad; @mutants_bad trap;\n"
-                for k in (1, 2))
+WORD_OF = ("@mutants_on red.relaxed.cta.global.max.u32 [mutants_at+{0}], mutants_1; "
+        "@mutants_on red.relaxed.cta.global.max.u32 [mutants_at+{1}], mutants_2;\n") + "".join(
+               f"mov.u32 mutants_3, mutants_{k}; @mutants_on ld.relaxed.cta.global.u32 mutants_3, [mutants_at+{{{k - 1}}}]; "
+               f"setp.ne.u32 mutants_bad, mutants_3, mutants_{k}; @mutants_bad trap;\n" for k in (1, 2))
 PLACE = re.compile(r"\[\s*(%r\d+|%(?!rd)\w+|[A-Za-z_$][\w$]*)\s*(?:\+\s*(-?\d+))?\s*\]")
 
 
-def each_its_own(look, firsts, seconds):
-    """A text that traps when a thread touches by one of `seconds` a word of shared memory that another thread has touched by one
-    of `firsts`; None: it cannot be made. Both are lists of (statement, bytes)."""
-    puts = [(look.text.index(".address_size") + len(".address_size 64"), "\n" + TAGS)]
-    for form, statements in ((MARK, firsts), (CHECK, seconds)):
-        for s, n_bytes in {s.number: (s, n) for s, n in statements}.values():
-            place = next((m for m in map(PLACE.fullmatch, s.args) if m), None)
-            if not re.match(r"(ld|st)\S*\.shared", s.op) or place is None:
-                return None
-            off = f"@{s.guard[1:] if s.guard[1:2] == '!' else '!' + s.guard[1:]} setp.ne.u32 mutants_on, 0, 0;".replace("@!!", "@") if s.guard else ""
-            words = "".join(form.format(8 * k, 8 * k + 4) for k in range(-(-n_bytes // 4)))
-            puts.append((s.start, TAG.format(off=off, name=place.group(1), add=place.group(2) or 0, words=words)))
+def each_its_own(look, statements):
+    """A text that traps when a thread touches by one of these a word of shared memory that another one has touched by one of them;
+    None: it cannot be made. A list of (statement, bytes)."""
+    puts = [(look.text.index("\n", look.text.index(".address_size")), "\n" + TAGS)]
+    for s, n_bytes in {s.number: (s, n) for s, n in statements}.values():
+        place = next((m for m in map(PLACE.fullmatch, s.args) if m), None)
+        if not re.match(r"(ld|st)\S*\.shared", s.op) or place is None:
+            return None
+        guard = s.guard[2:] if s.guard.startswith("@!") else "!" + s.guard[1:]
+        off = f"@{guard} setp.ne.u32 mutants_on, 0, 0;" if s.guard else ""
+        words = "".join(WORD_OF.format(8 * k, 8 * k + 4) for k in range(-(-n_bytes // 4)))
+        puts.append((s.start, TAG.format(off=off, name=place.group(1), add=place.group(2) or 0, words=words)))
+    return put(look.text, puts)
+
+
+def numbers_apart(look, own, others):
+    """A text that traps when a barrier has a number above 7, or a number of one of `own` is one of `others`, too."""
+    puts = [(look.text.index("\n", look.text.index(".address_size")), "\n.global .align 8 .b8 mutants_numbers[8];\n")]
+    for mine, statements in ((0, own), (4, others)):
+        for s in statements:
+            puts.append((s.start, f"{{ .reg .pred mutants_p; .reg .u64 mutants_at; .reg .b32 mutants_n, mutants_m; mov.u32 mutants_n, {s.args[0]}; "
+                                  "setp.ge.u32 mutants_p, mutants_n, 8; @mutants_p trap; mov.b32 mutants_m, 1; shl.b32 mutants_m, mutants_m, mutants_n; "
+                                  "mov.u64 mutants_at, mutants_numbers; "
+                                  f"red.relaxed.gpu.global.or.b32 [mutants_at+{mine}], mutants_m; "
+                                  f"atom.relaxed.gpu.global.or.b32 mutants_n, [mutants_at+{4 - mine}], 0; and.b32 mutants_n, mutants_n, mutants_m; "
+                                  "setp.ne.u32 mutants_p, mutants_n, 0; @mutants_p trap; } "))
     return put(look.text, puts)
 
 

@@ -122,10 +122,6 @@ def is_between_products(look):
     return True
 
 
-OTHER_CTA = re.compile(r"%\w*cluster|\b(mapa|getctarank|barrier\.cluster)\b|\.(reqnctapercluster|explicitcluster)\b"
-                       r"|multicast::cluster")
-
-
 def straight(look):
     """Statements behind this one that a thread executes if it executes this one, and only then."""
     at, k = look.flow.at, look.flow.here
@@ -140,12 +136,12 @@ def is_init_behind_barrier(look):
     if not (look.what == "deleted" and look.is_op(r"fence\.mbarrier_init") and look.flow.is_known):
         return False
     is_use = re.compile(r"mbarrier\.(?!init)|cp\.(reduce\.)?async|(st|red)\.async").match
-    is_alone = not OTHER_CTA.search(COMMENT.sub("", look.text))
+    is_alone = not flow.OTHER_CTA.search(COMMENT.sub("", look.text))
     is_warp = look.flow.n_threads in range(1, 33)
     is_relaxed = any(s.op.startswith("barrier.cluster.arrive.relaxed") for s in look.flow.at)
 
     def is_barrier(s):
-        of_warp = is_warp and s.op == "bar.warp.sync" and s.args[0] in ("-1", "0xffffffff")
+        of_warp = is_warp and s.op == "bar.warp.sync" and flow.is_of_all_lanes(s)
         of_cluster = not is_relaxed and s.op.startswith("barrier.cluster.wait")
         return not s.guard and (of_cluster or (is_alone and (of_warp or flow.is_cta_barrier(s))))
 

@@ -2,6 +2,7 @@
 text that traps (probe.py)."""
 import re
 
+import flow
 import probe
 from pairs import ACQUIRES, COPY, PUBLISHES, STRONG, is_own
 from places import number
@@ -218,8 +219,12 @@ def publishes_nothing(look):
     # or it is the thread that arrives which does what would conflict
     theirs = [z for w in look.flow.at if WAIT.match(w.op) and look.pairs.is_same(look.pairs.object_of(w), look.pairs.object_of(here))
               for z in look.flow.walk(look.pairs.is_whole, begin=w.number)
-              if any(p.may_meet(q) and not is_own(p, q) for p in told for q in look.pairs.places(z))]
-    return probe.is_silent(look, probe.only_first(look, [here, *theirs], 1))
+              if any(p.may_meet(q) and not is_own(p, q) and not look.pairs.is_barred(p, z) for p in told for q in look.pairs.places(z))]
+    if probe.is_silent(look, probe.only_first(look, [here, *theirs], 1)):
+        return True
+    # or each thread has memory of its own there
+    own = {s.number: s for s in [*theirs, *(look.flow.at[p.by] for p in told)]}.values()
+    return not any(p.is_async for p in told) and look.pairs.is_each_its_own(own)
 
 
 # ---- fences ----
@@ -272,9 +277,15 @@ def is_renamed(look):
     numbers = {k: pairs.values.of(look.flow.at[k].args[".red" in look.flow.at[k].op]) for k in pairs.barriers}
     _, first, last = numbers[here.number]
     same = [look.flow.at[k] for k, (_, low, high) in numbers.items() if low <= last and first <= high]
-    free = all(high < 8 for _, _, high in numbers.values())
-    return free and all(".sync" in s.op and s.args == here.args and (first == last or len(pairs.values.sets.get(s.args[0], [])) == 1)
-                        or pairs.barriers[s.number] == mine and mine[0] is not None for s in same)
+    is_one = first == last or len(pairs.values.sets.get(here.args[0], [])) == 1  # a number of each thread
+    if all(high < 8 for _, _, high in numbers.values()) and all(".sync" in s.op and s.args == here.args and is_one
+                                                                or pairs.barriers[s.number] == mine and mine[0] is not None for s in same):
+        return True
+    everyone = [look.flow.at[k] for k in pairs.barriers]
+    if not is_one or any(".red" in s.op for s in everyone):
+        return False
+    own = [s for s in everyone if ".sync" in s.op and s.args == here.args and not s.guard]
+    return probe.is_silent(look, probe.numbers_apart(look, own, [s for s in everyone if s not in own]))
 
 
 # ---- clusters, and what is left ----
@@ -316,7 +327,7 @@ def counts_for_nobody(look):
         return False
     arrivals = [s for s in look.flow.at if re.match(r"mbarrier\.(arrive|complete_tx|expect_tx)|cp\.async\.mbarrier", s.op)
                 and look.pairs.is_same(look.pairs.object_of(s), mine)]
-    return probe.is_silent(look, probe.without(look, arrivals))
+    return probe.is_silent(look, probe.without_at(look, arrivals, *mine.at[:2]))
 
 
 def is_a_lane_less(look):
@@ -351,7 +362,7 @@ def is_one_warp(look):
     ends = {s.number: s for pair in found for s in pair}.values()
 
     def meets(s):
-        return not s.guard and re.match(r"(elect|shfl|vote|redux|match)\.\S*sync", s.op) is not None and s.args[-1] in ("-1", "0xffffffff")
+        return not s.guard and re.match(r"(elect|shfl|vote|redux|match)\.\S*sync", s.op) is not None and flow.is_of_all_lanes(s)
 
     for x, y in found:
         # x first executes no such meeting behind it, then y none before it: one way without
