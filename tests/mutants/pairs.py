@@ -20,6 +20,9 @@ PUBLISHES = re.compile(r"(bar|barrier)\.|mbarrier\.(arrive|complete)|(st|red|ato
 ACQUIRES = re.compile(r"(bar|barrier)\.|mbarrier\.(try|test)|(ld|atom)\.\S*(acquire|acq_rel)|(ld|atom)\.(volatile|relaxed)|griddepcontrol\.wait|call")
 
 
+WAITED = re.compile(r"mbarrier\.(try_wait|test_wait)|wgmma\.wait_group")
+
+
 def brackets(s):
     return [a for a in s.args if a.startswith("[")]
 
@@ -27,6 +30,7 @@ def brackets(s):
 class Pairs:
     def __init__(self, look):
         self.look, self.flow, self.between, self.is_local = look, look.flow, [], False
+        self.as_often = {}
         if self.flow.notes:  # the same function, seen from elsewhere
             self.__dict__.update(self.flow.notes)
             return
@@ -232,9 +236,25 @@ class Pairs:
             return wait.number == y.number
         def ends(s):
             return is_end(s) and s.number != self.flow.here
+        if self.is_on_each_way(wait, y, ends):
+            return True
+        # or who comes by the barrier does
+        here = self.flow.at[self.flow.here]
+        return self.is_on_each_way(wait, here, is_end)
+
+    def is_on_each_way(self, wait, y, ends):
+        """From the last of `ends` to y."""
         before = self.flow.walk(lambda s: s.number == wait.number or ends(s), is_back=True, begin=y.number)
         return all(s.number != 0 and not any(ends(self.flow.at[k]) for k in self.flow.previous[s.number])
                    for s in [*before, y])
+
+    def is_waited_as_often(self, wait, here):
+        """All who meet here have waited there as often as the others, each time: for the same phases."""
+        if not WAITED.match(wait.op) or wait.guard or here.guard or self.barriers.get(here.number, (None, None))[0] is None:
+            return False
+        if wait.number not in self.as_often:
+            self.as_often[wait.number] = probe.is_silent(self.look, probe.as_often(self.look, wait, here))
+        return self.as_often[wait.number]
 
     def needs(self, x, y, is_end):
         """Why y by one thread must come behind x by another; None: it need not."""
@@ -250,7 +270,7 @@ class Pairs:
                 ".async" in x.op or ".tensor" in y.op):
             return None if self.passes_it(x, y, is_end) else "a fence between proxies for it"
         happened = self.happens(x)
-        if not happened or (re.match(r"mbarrier\.(try_wait|test_wait)|wgmma\.wait_group", x.op) and self.passes_it(x, y, is_end)):
+        if not happened or (WAITED.match(x.op) and self.passes_it(x, y, is_end)):
             return None
         no_fence = not any(z.op.startswith("fence.proxy.async") for z in self.between)
         for p in happened:
@@ -321,6 +341,7 @@ class Pairs:
         self.is_local = self.is_whole(here) and not flow.OTHER_CTA.search(COMMENT.sub("", self.look.text))
         found = [(x, y, why) for x in before if x.touches() or ORDERS.match(x.op) for y in behind
                  for why in [self.needs(x, y, is_end)] if why]
+        found = [(x, y, why) for x, y, why in found if not self.is_waited_as_often(x, here)]
         if not found or self.is_not_run(here, is_end, found):
             return None
         x, y, why = found[0]

@@ -115,6 +115,32 @@ def numbers_apart(look, own, others):
     return put(look.text, puts)
 
 
+# How often threads have waited when they meet for the nth time: the most, and the least, for 64 CTAs and 4096 times.
+TIMES = ".global .align 8 .b8 mutants_times[2097152];\n"
+MEET = """{ .reg .pred mutants_p; .reg .u32 mutants_<4>; .reg .u64 mutants_at, mutants_of;
+mov.u32 mutants_1, %ctaid.z; mov.u32 mutants_2, %nctaid.y; mov.u32 mutants_3, %ctaid.y; mad.lo.u32 mutants_1, mutants_1, mutants_2, mutants_3;
+mov.u32 mutants_2, %nctaid.x; mov.u32 mutants_3, %ctaid.x; mad.lo.u32 mutants_1, mutants_1, mutants_2, mutants_3;
+setp.ge.u32 mutants_p, mutants_1, 64; @mutants_p trap; setp.ge.u32 mutants_p, mutants_nth, 4096; @mutants_p trap;
+mad.lo.u32 mutants_1, mutants_1, 4096, mutants_nth; mul.wide.u32 mutants_at, mutants_1, 8; mov.u64 mutants_of, mutants_times;
+add.u64 mutants_at, mutants_at, mutants_of; add.u32 mutants_nth, mutants_nth, 1;
+add.u32 mutants_1, mutants_n, 1; sub.u32 mutants_2, 1048576, mutants_1;
+red.relaxed.cta.global.max.u32 [mutants_at], mutants_1; red.relaxed.cta.global.max.u32 [mutants_at+4], mutants_2;
+{here}
+ld.relaxed.cta.global.u32 mutants_3, [mutants_at]; setp.ne.u32 mutants_p, mutants_3, mutants_1; @mutants_p trap;
+ld.relaxed.cta.global.u32 mutants_3, [mutants_at+4]; setp.ne.u32 mutants_p, mutants_3, mutants_2; @mutants_p trap; } """
+
+
+def as_often(look, wait, here):
+    """A text that traps when threads meet at the barrier `here` of which one has waited at `wait` more often than another."""
+    guard = f"@{wait.args[0].split('|')[0]} " if wait.op.startswith("mbarrier") else ""
+    before, behind = MEET.split("{here}")
+    return put(look.text, [
+        (look.text.index("\n", look.text.index(".address_size")), "\n" + TIMES),
+        (look.flow.at[0].start, " .reg .u32 mutants_n, mutants_nth; mov.u32 mutants_n, 0; mov.u32 mutants_nth, 0; "),
+        (look.text.index(";", wait.start) + 1, f" {guard}add.u32 mutants_n, mutants_n, 1;"),
+        (here.start, before), (look.text.index(";", here.start) + 1, behind)])
+
+
 def only_first(look, statements, n):
     """A text that traps when a thread executes one of these and is none of the first n."""
     puts = []

@@ -161,8 +161,8 @@ RULES = [
          "Barrier instructions, Causality Order, Conflict and Data-races: a barrier orders what each thread did before it, or knew to "
          "have happened, before what the others do behind it. Accesses that conflict have one location, and one is a write. Pairs that "
          "lie further apart have the barriers around this one between them. What a thread only issued, asynchronously, no barrier "
-         "orders; a wait that the second thread itself passes, since the last barrier, orders for it; arrivals of one phase, and the "
-         "bytes that copies count there, come in any order, since the phase ends when none is missing. Without a fence between "
+         "orders; a wait that the second thread itself passes, since the last barrier or just as often as the first, orders for it; "
+         "arrivals of one phase, and the bytes that copies count there, come in any order, since the phase ends when none is missing. Without a fence between "
          "proxies, accesses by two proxies do not conflict, else the kernel itself would be wrong."),
     Rule("copies that nobody reads", "a wait or commit of cp.async behind which shared memory is not touched", is_dead_copy,
          "cp.async: it writes shared memory of the CTA, and its waits only say when. Nobody reads there any more, and "
@@ -175,7 +175,7 @@ RULES = [
     Rule("empty group", "commit_group or wait_group of bulk copies, and the thread has issued none", waits.is_empty_group,
          "9.7.9.27: bulk groups hold the copies that the thread issued with .bulk_group; of none, all are complete."),
     Rule("nothing to publish", "relaxed arrival, and nothing that the thread did or knew since the last barrier conflicts with what "
-         "those do who wait there, but copies", waits.publishes_nothing,
+         "those do who wait there, but copies; or each thread has memory of its own there", waits.publishes_nothing,
          "Release and Acquire Patterns: a release orders what the thread did and knew. What copies wrote they signal themselves "
          "(Tracking asynchronous operations by the mbarrier object), whatever order the arrival has."),
     Rule("not read again", "wait_group.read instead of wait_group, and the thread reads no global memory behind it",
@@ -223,6 +223,11 @@ RULES = [
          waits.is_alone,
          "Release and Acquire Patterns, Atomicity: atomics on one location are single-copy atomic in any order. What an acquire would "
          "order lies behind it, and there is nothing."),
+    Rule("a fence without a pair", "a fence of the scope of the CTA: who observes a write behind it accesses nothing that conflicts with what "
+         "was done since the last barrier before it, and what it could acquire conflicts with nothing behind it", waits.orders_nothing,
+         "Release and Acquire Patterns, Causality Order: a fence and a strong write behind it release, a strong read and a fence behind it "
+         "acquire; both are for accesses that conflict. A barrier orders those before it already. fence.sc besides orders strong accesses "
+         "before it and behind it: where no way leads back from these to those, no two threads go through them the other way round."),
     Rule("under another number", "a barrier with another number, where all who meet at it meet at this statement or one like it",
          waits.is_renamed,
          "bar.sync: the number only says who meets whom. All barriers of the old number have this count and wait; if threads had met "

@@ -257,6 +257,33 @@ def is_fenced_elsewhere(look):
     return True
 
 
+def orders_nothing(look):
+    """A fence of the scope of the CTA. Who observes a write behind it accesses nothing that conflicts with what was done since the
+    last barrier before it; what it could acquire conflicts with nothing behind it; and strong accesses stand before it or behind."""
+    here, pairs, at = look.flow.at[look.flow.here], look.pairs, look.flow.at
+    if not (look.what == "deleted" and look.flow.is_known and re.match(r"(fence\.(sc|acq_rel|acquire|release)|membar)\.cta", here.op)):
+        return False
+
+    def do_meet(x, y):
+        mine, its = pairs.object_of(x), pairs.object_of(y)
+        is_object = mine and its and pairs.is_same(mine, its) and any(re.match(r"mbarrier\.(init|inval)", s.op) for s in (x, y))
+        return is_object or any(p.may_meet(q) for p in pairs.happens(x) for q in pairs.places(y))
+
+    def observe(writes, reads):
+        """(write, read) at one place."""
+        of = [[s for s in ss if STRONG.match(s.op) and any(p.is_write if k == 0 else p.is_read for p in pairs.places(s))]
+              for k, ss in enumerate((writes, reads))]
+        return [(w, r) for w in of[0] for r in of[1] if any(p.may_meet(q) for p in pairs.places(w) for q in pairs.places(r))]
+
+    before, behind = look.before(), look.behind()
+    since, until = look.before(pairs.is_whole), look.behind(pairs.is_whole)
+    is_released = any(do_meet(x, z) for _, r in observe(behind, at) for z in look.flow.walk(pairs.is_whole, begin=r.number) for x in since)
+    is_acquired = any(do_meet(x, y) for w, _ in observe(at, before) for x in look.flow.walk(pairs.is_whole, is_back=True, begin=w.number)
+                      for y in until)
+    is_between = "acq" not in here.op and {s.number for s in before if STRONG.match(s.op)} & {s.number for s in behind}
+    return not (is_released or is_acquired or is_between)
+
+
 def is_alone(look):
     """An atomic or fence whose order nobody uses: behind the atomics of its array nothing is accessed but by such atomics."""
     here = look.flow.at[look.flow.here]
@@ -301,6 +328,9 @@ def is_alone_in_cluster(look):
         return s.op.startswith("barrier.cluster.wait")
 
     waits = [s for s in look.flow.walk(lambda s: False) if is_wait(s)]
+    if any("shared::cluster" in x.op for x in look.before(is_wait)) and not any(
+            s.op.startswith("barrier.cluster.arrive") and "relaxed" not in s.op for s in look.behind()):
+        return False  # another CTA may end
     behind = [s for w in waits[:1] for s in look.flow.walk(lambda s: s.op.startswith("barrier.cluster.arrive"), begin=w.number)]
     for x in look.before(is_wait):
         if x.op.startswith("mbarrier.init"):
