@@ -1,5 +1,35 @@
 #include "base/intern.h"
 
+/* Names are short: a call costs more than what is done to them. */
+static uint64_t word_of(const char *at, size_t n) /* 4 to 8 bytes; two halves that may overlap */
+{
+    uint32_t x[2];
+    memcpy(&x[0], at, sizeof x[0]);
+    memcpy(&x[1], at + n - sizeof x[1], sizeof x[1]);
+    return (uint64_t)x[1] << 32 | x[0];
+}
+
+static uint64_t short_word_of(const char *at, size_t n) /* up to 3 bytes */
+{
+    const unsigned char *u = (const unsigned char *)at;
+    return n == 0 ? 0 : (uint64_t)u[0] << 16 | (uint64_t)u[n / 2] << 8 | u[n - 1];
+}
+
+static uint64_t hash_of(const char *at, size_t n)
+{
+    return n > 8 ? pg_hash(at, n) : pg_hash_mix(n, n < 4 ? short_word_of(at, n) : word_of(at, n));
+}
+
+static bool is_same(pg_str a, pg_str b)
+{
+    const size_t n = a.len;
+    if (n != b.len || n > 8) {
+        return n == b.len && memcmp(a.ptr, b.ptr, n) == 0;
+    }
+    return n < 4 ? short_word_of(a.ptr, n) == short_word_of(b.ptr, n)
+                 : word_of(a.ptr, n) == word_of(b.ptr, n);
+}
+
 void pg_interner_init(pg_interner *in, pg_arena *arena)
 {
     *in = (pg_interner){.arena = arena};
@@ -18,14 +48,16 @@ static pg_index_key key_of(pg_str text)
         number += digit * scale;
         scale *= 10;
     }
-    const uint64_t prefix = pg_hash_mix(pg_hash(text.ptr, n), text.len);
-    return pg_index_key_of(pg_hash_mix(prefix, number), (uint32_t)prefix + number);
+    const uint64_t prefix = hash_of(text.ptr, n);
+    /* How long it is tells v1 from v01, which are as near. */
+    return pg_index_key_of(pg_hash_mix(prefix, (uint64_t)text.len << 32 | number),
+                           (uint32_t)prefix + number);
 }
 
 static uint32_t find(const pg_interner *in, pg_str text, pg_index_probe *p)
 {
     uint32_t id = pg_index_first(&in->index, key_of(text), p);
-    while (id != 0 && !pg_str_eq(in->texts.at[id], text)) {
+    while (id != 0 && !is_same(in->texts.at[id], text)) {
         id = pg_index_next(&in->index, p);
     }
     return id;
