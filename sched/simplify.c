@@ -131,21 +131,25 @@ static bool literal_fits(const pg_simplify *s, const pg_inst *i, uint32_t at, pg
     return pg_type_eq(pg_val_type(s->k, literal), pg_literal_type(s->k, &o, at));
 }
 
+void pg_simplify_take(pg_simplify *s, pg_inst *i, uint32_t j)
+{
+    pg_val v = pg_simplify_find(s, i->in[j]);
+    const pg_val literal = pg_simplify_fact(s, v)->literal;
+    if (literal.id != 0 && i->op != PG_OP_CONST && literal_fits(s, i, j, literal)) {
+        v = literal;
+    }
+    if (!pg_val_eq(v, i->in[j])) {
+        pg_inst_set_in(i, j, v);
+        s->changed = true;
+    }
+}
+
 static void take_operands(pg_simplify *s, pg_inst *i)
 {
     for (uint32_t j = 0; j < i->n_in; j++) {
         const pg_fact *fact = pg_simplify_fact(s, i->in[j]);
-        if (fact->to.id == 0 && fact->literal.id == 0) {
-            continue;
-        }
-        pg_val v = pg_simplify_find(s, i->in[j]);
-        const pg_val literal = pg_simplify_fact(s, v)->literal;
-        if (literal.id != 0 && i->op != PG_OP_CONST && literal_fits(s, i, j, literal)) {
-            v = literal;
-        }
-        if (!pg_val_eq(v, i->in[j])) {
-            pg_inst_set_in(i, j, v);
-            s->changed = true;
+        if (fact->to.id != 0 || fact->literal.id != 0) {
+            pg_simplify_take(s, i, j);
         }
     }
 }

@@ -40,6 +40,8 @@ static inline pg_val pg_simplify_find(pg_simplify *s, pg_val v)
 {
     return pg_simplify_fact(s, v)->to.id == 0 ? v : pg_simplify_follow(s, v);
 }
+/* Operand j of i becomes what stands for it now: a literal where one fits. */
+void pg_simplify_take(pg_simplify *s, pg_inst *i, uint32_t j);
 /* v itself if it is a literal, or the one that a `const` made it of; id 0: neither. */
 static inline pg_val pg_simplify_literal(pg_simplify *s, pg_val v)
 {

@@ -175,7 +175,8 @@ static void put_constant_right(pg_simplify *s, pg_inst *i)
         pg_inst_set_in(i, 0, i->in[1]);
         pg_inst_set_in(i, 1, left);
         s->changed = true;
-        s->again = true; /* a literal may fit there */
+        pg_simplify_take(s, i, 0);
+        pg_simplify_take(s, i, 1); /* a literal may fit there */
     }
 }
 
