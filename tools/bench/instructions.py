@@ -19,28 +19,35 @@ PARTS = {"parse": ["pg_parse"], "verify": ["pg_verify"], "passes": ["pg_passes_r
          "lower": ["pg_lower"], "registers": ["pg_regs_measure"], "write": ["pg_ptx_write_map"]}
 WHOLE = "ptxgen_compile"
 DEFAULT = ["add", "gelu", "softmax", "layernorm", "gemm", "gemm,align=8", "docs/examples/gemm_bias_gelu.ptir",
-           "tests/filetests/whole/gemm_ws.ptir"]
+           "tests/filetests/whole/gemm_ws.ptir", "straight:10000"]
 # "1,234 (56.78%)  file:function [object]"
 LINE = re.compile(r"^\s*([\d,]+) \([^)]*\)\s+\S*?:([^\s:]+)(?: \[|$)")
 
 
-def ir_of(ptxgen, what, folder):
-    """A file with the IR text of NAME[,SETTING=VALUE...], or of the file that `what` names."""
+def ir_of(build, what, folder):
+    """A file with the IR text of NAME[,SETTING=VALUE...], of a generated module SHAPE:OPERATIONS, or of the file
+    that `what` names."""
     if what.endswith(".ptir"):
         return pathlib.Path(what) if os.path.exists(what) else ROOT / what
-    name, *settings = what.split(",")
     path = os.path.join(folder, "kernel.ptir")
+    if ":" in what:
+        with open(path, "w") as f:
+            subprocess.run([build / "tools/bench/bench_compile", f"--print={what}"], check=True, stdout=f)
+        return path
+    ptxgen = build / "ptxgen/cli/ptxgen"
+    name, *settings = what.split(",")
     command = [ptxgen, "kernel", name, "--passes=none", "--emit=ir", "-o", path]
     subprocess.run(command + [word for s in settings for word in ("--set", s)], check=True)
     return path
 
 
-def count(ptxgen, what):
+def count(build, what):
     """{part: instructions} of one compile, with "all", "lines" and "bytes" of PTX."""
     with tempfile.TemporaryDirectory() as folder:
         ptx, out = os.path.join(folder, "out.ptx"), os.path.join(folder, "out.callgrind")
         subprocess.run(["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", "--dump-instr=no",
-                        f"--toggle-collect={WHOLE}", ptxgen, "compile", ir_of(ptxgen, what, folder), "-o", ptx],
+                        f"--toggle-collect={WHOLE}", build / "ptxgen/cli/ptxgen", "compile",
+                        ir_of(build, what, folder), "-o", ptx],
                        check=True, capture_output=True)
         shown = subprocess.run(["callgrind_annotate", "--inclusive=yes", "--threshold=100", out], check=True,
                                capture_output=True, text=True).stdout
@@ -66,7 +73,7 @@ def main(args):
     parser = argparse.ArgumentParser(prog="tools/bench/run instructions", description=__doc__)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build", help="build folder")
     parser.add_argument("--json", action="store_true", help="all figures as one JSON object")
-    parser.add_argument("what", nargs="*", metavar="KERNEL[,NAME=VALUE...]|FILE.ptir",
+    parser.add_argument("what", nargs="*", metavar="KERNEL[,NAME=VALUE...]|SHAPE:OPERATIONS|FILE.ptir",
                         help="without any, those of docs/performance.md")
     a = parser.parse_args(args)
     if not shutil.which("valgrind") or not shutil.which("callgrind_annotate"):
@@ -76,7 +83,7 @@ def main(args):
     if not ptxgen.exists():
         sys.exit(f"{ptxgen} is missing: meson setup build && ninja -C build")
     try:
-        rows = [count(ptxgen, what) for what in a.what or DEFAULT]
+        rows = [count(a.build, what) for what in a.what or DEFAULT]
     except subprocess.CalledProcessError as e:
         sys.exit(f"{' '.join(map(str, e.cmd))} ended with {e.returncode}")
     if a.json:
