@@ -27,9 +27,9 @@ enum { V = -1 };
 #define MOST_OUT(res) \
     ((res) == PG_R_NONE ? 0 : (res) == PG_R_REGION ? UINT16_MAX : (res) == PG_R_I32X2 ? 2 : 1)
 static const counts op_counts[PG_OP_COUNT] = {
-#define OP(id, text, n_in, n_opt, ins, res, ...)                                                \
-    [PG_OP_##id] = {LEAST_IN((int)PG_OP_##id, n_in), MOST_IN(n_in, n_opt), LEAST_OUT(PG_##res), \
-                    MOST_OUT(PG_##res)},
+#define OP(id, text, n_in, n_opt, ins, res, ...)                                               \
+    [PG_OP_##id] = {(uint16_t)LEAST_IN((int)PG_OP_##id, n_in), (uint16_t)MOST_IN(n_in, n_opt), \
+                    (uint16_t)LEAST_OUT(PG_##res), (uint16_t)MOST_OUT(PG_##res)},
 #include "ir/ops.def"
 };
 
