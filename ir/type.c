@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/map.h"
+#include "base/index.h"
 #include "base/vec.h"
 
 const pg_elem_info pg_elem_infos[PG_ELEM_COUNT] = {
@@ -15,32 +15,35 @@ const pg_elem_info pg_elem_infos[PG_ELEM_COUNT] = {
     /* clang-format on */
 };
 
-/* Lately asked: (type, encoding) -> type, (type, element) -> type, and keys of the memo. They are
- * found again without a hash of bytes. */
+/* Lately asked: (type, encoding) -> type, (type, element) -> type. */
 enum { RECENT = 64 };
 typedef struct recent_type {
     uint32_t type, other; /* type 0: nothing is here */
     pg_type with;
 } recent_type;
-typedef struct recent_memo {
+typedef struct memo_item {
     pg_memo_key key;
-    const void *value; /* NULL: nothing is here */
-} recent_memo;
+    const void *value;
+} memo_item;
 
 typedef struct memo {
-    pg_map map; /* bytes of the key -> index */
-    PG_VEC(const void *) values;
-    recent_memo recent[RECENT];
+    pg_index index;
+    PG_VEC(memo_item) items;
 } memo;
 
 struct pg_type_tables {
     pg_arena *arena;
     memo memo;
-    pg_map type_map, enc_map; /* bytes of the info -> id */
+    pg_index type_index, enc_index; /* item i has id i + 1 */
     recent_type with_enc[RECENT], with_elem[RECENT];
     pg_interner texts;
     PG_VEC(pg_type) of_text; /* by id in texts */
 };
+
+_Static_assert(sizeof(pg_type_info) % 4 == 0 && sizeof(pg_memo_key) % 4 == 0 &&
+                   offsetof(pg_enc_info, basis) % 4 == 0 && PG_MAX_BASIS % 2 == 0 &&
+                   sizeof((pg_enc_info){0}.basis[0]) % 2 == 0,
+               "keys are whole words, rows of vectors in pairs");
 
 static const pg_type_info no_type;
 static const pg_enc_info no_enc;
@@ -57,9 +60,9 @@ pg_types *pg_types_new(pg_arena *arena)
     }
     t->tables = tables;
     tables->arena = arena;
-    pg_map_init(&tables->memo.map, arena);
-    pg_map_init(&tables->type_map, arena);
-    pg_map_init(&tables->enc_map, arena);
+    pg_index_init(&tables->memo.index, arena);
+    pg_index_init(&tables->type_index, arena);
+    pg_index_init(&tables->enc_index, arena);
     pg_interner_init(&tables->texts, arena);
     bool is_ok = pg_vec_push(arena, &t->types, &no_type) && pg_vec_push(arena, &t->encs, &no_enc);
     return is_ok ? t : NULL;
@@ -101,6 +104,29 @@ static void normalise_type(pg_type_info *to, const pg_type_info *from)
     to->enc = from->enc;
 }
 
+static uint64_t mix(uint64_t h, uint64_t x)
+{
+    h = (h ^ x) * UINT64_C(0x9e3779b97f4a7c15);
+    return h ^ h >> 29;
+}
+
+/* Of n bytes, a multiple of four. */
+static pg_index_key key_of(const void *bytes, size_t n)
+{
+    const char *at = bytes;
+    uint64_t h = n, two;
+    uint32_t one = 0;
+    for (; n >= sizeof two; n -= sizeof two, at += sizeof two) {
+        memcpy(&two, at, sizeof two);
+        h = mix(h, two);
+    }
+    if (n != 0) {
+        memcpy(&one, at, sizeof one);
+    }
+    h = mix(h, one);
+    return pg_index_key_of(h, (uint32_t)h);
+}
+
 pg_type pg_type_intern(pg_types *t, const pg_type_info *info)
 {
     const pg_type none = {0};
@@ -109,19 +135,54 @@ pg_type pg_type_intern(pg_types *t, const pg_type_info *info)
         return none;
     }
     normalise_type(&key, info);
-    const uint32_t *found =
-        pg_map_get_str(&t->tables->type_map, (pg_str){(const char *)&key, sizeof key});
-    if (found != NULL) {
-        return (pg_type){*found};
+    pg_index *index = &t->tables->type_index;
+    pg_index_probe p;
+    uint32_t id = pg_index_first(index, key_of(&key, sizeof key), &p);
+    while (id != 0 && memcmp(t->types.at[id], &key, sizeof key) != 0) {
+        id = pg_index_next(index, &p);
+    }
+    if (id != 0) {
+        return (pg_type){id};
     }
     pg_type_info *copy = pg_arena_copy(t->tables->arena, &key, sizeof key);
-    uint32_t id = t->types.n;
     if (copy == NULL || !pg_vec_reserve(t->tables->arena, &t->types, 1) ||
-        !pg_map_put_str(&t->tables->type_map, (pg_str){(const char *)copy, sizeof *copy}, id)) {
+        !pg_index_add(index, &p)) {
         return none;
     }
-    t->types.at[t->types.n++] = copy;
-    return (pg_type){id};
+    t->types.at[t->types.n] = copy;
+    return (pg_type){t->types.n++};
+}
+
+static uint32_t find_memo(const memo *m, const pg_memo_key *key, pg_index_probe *p)
+{
+    uint32_t at = pg_index_first(&m->index, key_of(key, sizeof *key), p);
+    while (at != 0 && memcmp(&m->items.at[at - 1].key, key, sizeof *key) != 0) {
+        at = pg_index_next(&m->index, p);
+    }
+    return at;
+}
+
+const void *pg_memo_get(const pg_types *t, const pg_memo_key *key)
+{
+    pg_index_probe p;
+    const uint32_t at = find_memo(&t->tables->memo, key, &p);
+    return at == 0 ? NULL : t->tables->memo.items.at[at - 1].value;
+}
+
+void pg_memo_put(const pg_types *t, const pg_memo_key *key, const void *value, size_t size)
+{
+    memo *m = &t->tables->memo;
+    pg_index_probe p;
+    const uint32_t at = find_memo(m, key, &p);
+    const memo_item item = {*key, pg_arena_copy(t->tables->arena, value, size)};
+    if (item.value == NULL) {
+        return;
+    }
+    if (at != 0) {
+        m->items.at[at - 1] = item;
+    } else if (pg_vec_reserve(t->tables->arena, &m->items, 1) && pg_index_add(&m->index, &p)) {
+        m->items.at[m->items.n++] = item;
+    }
 }
 
 pg_type pg_type_of_text(const pg_types *t, pg_str text)
@@ -156,41 +217,6 @@ pg_type_known *pg_type_known_of(pg_types *t, pg_type ty)
         t->known.n = n; /* the arena's memory is zero */
     }
     return &t->known.at[ty.id];
-}
-
-static pg_str bytes_of_key(const pg_memo_key *key)
-{
-    return (pg_str){(const char *)key, sizeof *key};
-}
-
-static recent_memo *recent_of(memo *m, const pg_memo_key *key)
-{
-    const uint32_t hash = key->what * 5 + key->of[0] * 7 + key->of[1] * 11 + key->of[2] * 13;
-    return &m->recent[(hash * UINT32_C(2654435761) >> 16) % RECENT];
-}
-
-const void *pg_memo_get(const pg_types *t, const pg_memo_key *key)
-{
-    recent_memo *recent = recent_of(&t->tables->memo, key);
-    if (recent->value != NULL && memcmp(&recent->key, key, sizeof *key) == 0) {
-        return recent->value;
-    }
-    const uint32_t *found = pg_map_get_str(&t->tables->memo.map, bytes_of_key(key));
-    if (found == NULL) {
-        return NULL;
-    }
-    *recent = (recent_memo){*key, t->tables->memo.values.at[*found]};
-    return recent->value;
-}
-
-void pg_memo_put(const pg_types *t, const pg_memo_key *key, const void *value, size_t size)
-{
-    const pg_memo_key *kept = pg_arena_copy(t->tables->arena, key, sizeof *key);
-    const void *copy = kept == NULL ? NULL : pg_arena_copy(t->tables->arena, value, size);
-    if (copy != NULL && pg_vec_push(t->tables->arena, &t->tables->memo.values, copy)) {
-        (void)pg_map_put_str(&t->tables->memo.map, bytes_of_key(kept),
-                             t->tables->memo.values.n - 1);
-    }
 }
 
 bool pg_enc_is_memory(const pg_types *t, pg_enc e)
@@ -246,19 +272,26 @@ pg_enc pg_enc_intern(pg_types *t, const pg_enc_info *info)
         return none;
     }
     normalise_enc(&key, info);
-    const uint32_t *found =
-        pg_map_get_str(&t->tables->enc_map, (pg_str){(const char *)&key, sizeof key});
-    if (found != NULL) {
-        return (pg_enc){*found};
+    pg_index *index = &t->tables->enc_index;
+    pg_index_probe p;
+    /* Few encodings have vectors, and behind those that they have all is zero. */
+    const uint32_t n = (uint32_t)key.n_reg + key.n_lane + key.n_warp + key.n_offset;
+    const size_t used = offsetof(pg_enc_info, basis) +
+                        (n < PG_MAX_BASIS ? n + n % 2 : PG_MAX_BASIS) * sizeof key.basis[0];
+    uint32_t id = pg_index_first(index, key_of(&key, used), &p);
+    while (id != 0 && memcmp(t->encs.at[id], &key, used) != 0) {
+        id = pg_index_next(index, &p);
+    }
+    if (id != 0) {
+        return (pg_enc){id};
     }
     pg_enc_info *copy = pg_arena_copy(t->tables->arena, &key, sizeof key);
-    uint32_t id = t->encs.n;
     if (copy == NULL || !pg_vec_reserve(t->tables->arena, &t->encs, 1) ||
-        !pg_map_put_str(&t->tables->enc_map, (pg_str){(const char *)copy, sizeof *copy}, id)) {
+        !pg_index_add(index, &p)) {
         return none;
     }
-    t->encs.at[t->encs.n++] = copy;
-    return (pg_enc){id};
+    t->encs.at[t->encs.n] = copy;
+    return (pg_enc){t->encs.n++};
 }
 
 /* ---- short forms --------------------------------------------------------------------------- */
