@@ -306,7 +306,10 @@ static pg_aval aval_replaced(pg_kernel *k, const replacing *r, pg_aval v)
 static void replace_in_attrs(pg_kernel *k, const replacing *r, pg_attrs *attrs)
 {
     for (uint32_t i = 0; i < attrs->n; i++) {
-        attrs->at[i].val = aval_replaced(k, r, attrs->at[i].val);
+        const uint8_t kind = attrs->at[i].val.kind;
+        if (kind == PG_AV_VAL || kind == PG_AV_LIST) {
+            attrs->at[i].val = aval_replaced(k, r, attrs->at[i].val);
+        }
     }
 }
 
@@ -314,7 +317,10 @@ static void replace_in_region(pg_kernel *k, const replacing *r, const pg_region 
 {
     for (pg_inst *i = root == NULL ? NULL : root->first; i != NULL; i = pg_inst_walk(i, root)) {
         for (uint32_t j = 0; j < i->n_in; j++) {
-            i->in[j] = replaced(r, i->in[j]);
+            const pg_val v = i->in[j];
+            if (r->map == NULL ? v.id == r->from.id : v.id < r->n && r->map[v.id].id != 0) {
+                i->in[j] = replaced(r, v);
+            }
         }
         replace_in_attrs(k, r, &i->attrs);
     }

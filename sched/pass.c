@@ -228,13 +228,23 @@ static pg_status check_needs(manager *mg, const pg_pass *p)
     return PG_OK;
 }
 
+static uint32_t count_in_region(const pg_region *r)
+{
+    uint32_t n = 0;
+    for (const pg_inst *i = r == NULL ? NULL : r->first; i != NULL; i = i->next) {
+        n++;
+        for (uint32_t j = 0; j < i->n_regions; j++) {
+            n += count_in_region(i->regions[j]);
+        }
+    }
+    return n;
+}
+
 static uint32_t count_insts(const pg_module *m)
 {
     uint32_t n = 0;
     for (const pg_kernel *k = m->kernels; k; k = k->next) {
-        for (const pg_inst *i = k->body ? k->body->first : NULL; i; i = pg_inst_walk(i, k->body)) {
-            n++;
-        }
+        n += count_in_region(k->body);
     }
     return n;
 }
