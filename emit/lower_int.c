@@ -81,9 +81,11 @@ static pg_el add_imm(pg_lw *c, pg_elem e, pg_el a, int64_t imm, bool is_nw)
 {
     pg_el out = a;
     out.imm = (int64_t)pg_elem_wrap(e, (uint64_t)a.imm + (uint64_t)imm);
-    pg_fact f = pg_lw_reg_fact(c, e, a.reg);
-    bool fits = is_in_range(e, sat_add(f.lo, out.imm), sat_add(f.hi, out.imm));
-    out.is_nw = out.imm == 0 || fits || (is_nw && a.is_nw);
+    out.is_nw = out.imm == 0 || (is_nw && a.is_nw);
+    if (!out.is_nw) {
+        const pg_fact f = pg_lw_reg_fact(c, e, a.reg);
+        out.is_nw = is_in_range(e, sat_add(f.lo, out.imm), sat_add(f.hi, out.imm));
+    }
     return out;
 }
 
@@ -151,8 +153,8 @@ pg_el pg_lw_iadd(pg_lw *c, pg_elem e, pg_el a, pg_el b, bool is_nw)
         *known = is_all_nw ? *known : s;
     }
     pg_el out = {.reg = s.reg, .imm = imm};
-    bool fits = is_in_range(e, sat_add(s.f.lo, imm), sat_add(s.f.hi, imm));
-    out.is_nw = imm == 0 || fits || (s.is_part_nw && is_all_nw);
+    out.is_nw = imm == 0 || (s.is_part_nw && is_all_nw) ||
+                is_in_range(e, sat_add(s.f.lo, imm), sat_add(s.f.hi, imm));
     return out;
 }
 
@@ -306,14 +308,11 @@ pg_el pg_lw_imul(pg_lw *c, pg_elem e, pg_el a, pg_el b, bool is_nw)
     return result(c, e, op2(c, "mul.lo.s32", "mul.lo.s64", e, a, b), &f);
 }
 
-pg_el pg_lw_address(pg_lw *c, pg_el pointer, pg_el index, int64_t size)
+/* pointer + index * size, both registers. */
+static pg_lw_sum address_of_regs(pg_lw *c, uint32_t pointer, uint32_t index, int64_t size)
 {
-    if (pointer.reg == 0 || index.reg == 0) {
-        pg_el by = pg_lw_imul(c, PG_I64, index, pg_el_imm(size), false);
-        return pg_lw_iadd(c, PG_I64, pointer, by, false);
-    }
-    const pg_fact fp = pg_lw_reg_fact(c, PG_I64, pointer.reg), size_fact = {size, size, 0};
-    const pg_fact fx = pg_lw_reg_fact(c, PG_I64, index.reg);
+    const pg_fact fp = pg_lw_reg_fact(c, PG_I64, pointer), size_fact = {size, size, 0};
+    const pg_fact fx = pg_lw_reg_fact(c, PG_I64, index);
     const uint32_t by = pg_log2((uint64_t)size);
     pg_fact f = product_fact(&fx, &size_fact);
     const bool fits_scaled = is_in_range(PG_I64, f.lo, f.hi);
@@ -323,13 +322,27 @@ pg_el pg_lw_address(pg_lw *c, pg_el pointer, pg_el index, int64_t size)
         f.lo = INT64_MIN;
         f.hi = INT64_MAX;
     }
-    const uint32_t r = by == 0 ? pg_lw_add64(c, pointer.reg - 1, index.reg - 1)
-                               : pg_lw_add_shl64(c, pointer.reg - 1, index.reg - 1, by);
-    pg_lw_set_fact(c, r, f.lo, f.hi,
-                   least(fp.align, (uint8_t)(fx.align + by > 62 ? 62 : fx.align + by)));
-    pg_el out = {.reg = r + 1};
+    f.align = least(fp.align, (uint8_t)(fx.align + by > 62 ? 62 : fx.align + by));
+    const uint32_t r = by == 0 ? pg_lw_add64(c, pointer - 1, index - 1)
+                               : pg_lw_add_shl64(c, pointer - 1, index - 1, by);
+    pg_lw_set_fact(c, r, f.lo, f.hi, f.align);
+    return (pg_lw_sum){.reg = r + 1, .e = PG_I64, .a = pointer, .b = index, .k = size, .f = f};
+}
+
+pg_el pg_lw_address(pg_lw *c, pg_el pointer, pg_el index, int64_t size)
+{
+    if (pointer.reg == 0 || index.reg == 0) {
+        pg_el by = pg_lw_imul(c, PG_I64, index, pg_el_imm(size), false);
+        return pg_lw_iadd(c, PG_I64, pointer, by, false);
+    }
+    pg_lw_sum *s = sum_of(c, pointer.reg, index.reg, size);
+    if (!is_sum(s, PG_I64, pointer.reg, index.reg, size)) {
+        *s = address_of_regs(c, pointer.reg, index.reg, size);
+    }
+    pg_el out = {.reg = s->reg};
     out.imm = (int64_t)((uint64_t)pointer.imm + (uint64_t)index.imm * (uint64_t)size);
-    out.is_nw = out.imm == 0 || is_in_range(PG_I64, sat_add(f.lo, out.imm), sat_add(f.hi, out.imm));
+    out.is_nw = out.imm == 0 ||
+                is_in_range(PG_I64, sat_add(s->f.lo, out.imm), sat_add(s->f.hi, out.imm));
     return out;
 }
 
