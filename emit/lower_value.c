@@ -171,11 +171,7 @@ uint32_t pg_lw_pure(pg_lw *c, const char *opcode, pg_ptx_type type, uint32_t n,
         return c->vn.at[at - 1].reg;
     }
     const uint32_t reg = pg_lw_new_reg(c, type), stmt = c->b.f->body.n;
-    pg_ptx_opnd all[5] = {pg_lw_reg(reg)};
-    for (uint32_t i = 0; i < n && i < 4; i++) {
-        all[i + 1] = ops[i];
-    }
-    if (pg_ptx_inst_spelled(&c->b, spelling, all) != NULL &&
+    if (pg_ptx_inst_into(&c->b, spelling, reg, ops) != NULL &&
         (c->vn.n < c->vn.cap || pg_vec_room(&c->scratch, &c->vn, 1)) &&
         pg_index_add(&c->vn_index, &p)) {
         c->vn.at[c->vn.n++] = (pg_vn){.reg = reg, .stmt = stmt};

@@ -195,14 +195,26 @@ uint32_t pg_ptx_label_new(pg_ptx_builder *b, const char *hint)
     return b->f->labels.n - 1;
 }
 
-static pg_ptx_stmt *add_stmt(pg_ptx_builder *b, const pg_ptx_stmt *s)
+/* A statement at the end of the body, its place in the IR set and all else zero. */
+static inline pg_ptx_stmt *new_stmt(pg_ptx_builder *b)
 {
-    if (b->is_failed || !pg_vec_push(b->m->arena, &b->f->body, *s)) {
+    pg_ptx_func *f = b->f;
+    if (b->is_failed || (f->body.n == f->body.cap && !pg_vec_room(b->m->arena, &f->body, 1))) {
         b->is_failed = true;
         return NULL;
     }
-    pg_ptx_stmt *at = &b->f->body.at[b->f->body.n - 1];
-    at->loc = b->loc;
+    pg_ptx_stmt *at = &f->body.at[f->body.n++];
+    *at = (pg_ptx_stmt){.loc = b->loc};
+    return at;
+}
+
+static pg_ptx_stmt *add_stmt(pg_ptx_builder *b, const pg_ptx_stmt *s)
+{
+    pg_ptx_stmt *at = new_stmt(b);
+    if (at != NULL) {
+        *at = *s;
+        at->loc = b->loc;
+    }
     return at;
 }
 
@@ -216,19 +228,27 @@ void pg_ptx_label_here(pg_ptx_builder *b, uint32_t label)
 
 /* ---- statements ----------------------------------------------------------------------------- */
 
-/* Puts parts into the pool, one after the other; false when out of memory. */
-static bool pool_put(pg_ptx_builder *b, const pg_ptx_opnd *parts, uint32_t n)
+/* Room for n parts in the pool, one after the other; NULL when out of memory. */
+static inline pg_ptx_opnd *pool_room(pg_ptx_builder *b, uint32_t n)
 {
     pg_ptx_func *f = b->f;
     if (b->is_failed || (n > f->pool.cap - f->pool.n && !pg_vec_room(b->m->arena, &f->pool, n))) {
         b->is_failed = true;
+        return NULL;
+    }
+    return f->pool.at + f->pool.n;
+}
+
+static inline bool pool_put(pg_ptx_builder *b, const pg_ptx_opnd *parts, uint32_t n)
+{
+    pg_ptx_opnd *to = pool_room(b, n);
+    if (to == NULL) {
         return false;
     }
-    pg_ptx_opnd *to = f->pool.at + f->pool.n;
     for (uint32_t i = 0; i < n; i++) {
         to[i] = parts[i];
     }
-    f->pool.n += n;
+    b->f->pool.n += n;
     return true;
 }
 
@@ -243,6 +263,20 @@ static pg_ptx_stmt *no_row(pg_ptx_builder *b, pg_str spelling, uint32_t n_ops)
     return NULL;
 }
 
+static inline pg_ptx_stmt *new_inst(pg_ptx_builder *b, const pg_ptx_literal *l)
+{
+    pg_ptx_stmt *s = new_stmt(b);
+    if (s != NULL) {
+        s->kind = PG_PTX_S_INST;
+        s->n_ops = (uint8_t)l->n_ops;
+        s->row = l->row;
+        s->id = l->id;
+        s->ops = b->f->pool.n - l->n_ops;
+        s->text = l->text;
+    }
+    return s;
+}
+
 pg_ptx_stmt *pg_ptx_inst_spelled(pg_ptx_builder *b, const pg_ptx_literal *l, const pg_ptx_opnd *ops)
 {
     if (b->is_failed) {
@@ -251,13 +285,28 @@ pg_ptx_stmt *pg_ptx_inst_spelled(pg_ptx_builder *b, const pg_ptx_literal *l, con
     if (l->row == PG_ISA_NONE) {
         return no_row(b, l->text, l->n_ops);
     }
-    const pg_ptx_stmt s = {.kind = PG_PTX_S_INST,
-                           .n_ops = (uint8_t)l->n_ops,
-                           .row = l->row,
-                           .id = l->id,
-                           .ops = b->f->pool.n,
-                           .text = l->text};
-    return pool_put(b, ops, l->n_ops) ? add_stmt(b, &s) : NULL;
+    return pool_put(b, ops, l->n_ops) ? new_inst(b, l) : NULL;
+}
+
+pg_ptx_stmt *pg_ptx_inst_into(pg_ptx_builder *b, const pg_ptx_literal *l, uint32_t reg,
+                              const pg_ptx_opnd *others)
+{
+    if (b->is_failed) {
+        return NULL;
+    }
+    if (l->row == PG_ISA_NONE || l->n_ops == 0) {
+        return no_row(b, l->text, l->n_ops);
+    }
+    pg_ptx_opnd *to = pool_room(b, l->n_ops);
+    if (to == NULL) {
+        return NULL;
+    }
+    to[0] = (pg_ptx_opnd){.kind = PG_PTX_O_REG, .id = reg};
+    for (uint32_t i = 1; i < l->n_ops; i++) {
+        to[i] = others[i - 1];
+    }
+    b->f->pool.n += l->n_ops;
+    return new_inst(b, l);
 }
 
 pg_ptx_stmt *pg_ptx_inst(pg_ptx_builder *b, const char *opcode, uint32_t n_ops,
