@@ -341,8 +341,8 @@ pg_el pg_lw_address(pg_lw *c, pg_el pointer, pg_el index, int64_t size)
     }
     pg_el out = {.reg = s->reg};
     out.imm = (int64_t)((uint64_t)pointer.imm + (uint64_t)index.imm * (uint64_t)size);
-    out.is_nw = out.imm == 0 ||
-                is_in_range(PG_I64, sat_add(s->f.lo, out.imm), sat_add(s->f.hi, out.imm));
+    out.is_nw =
+        out.imm == 0 || is_in_range(PG_I64, sat_add(s->f.lo, out.imm), sat_add(s->f.hi, out.imm));
     return out;
 }
 

@@ -113,7 +113,7 @@ typedef struct pg_lw_sum {
     pg_elem e;
     uint32_t a, b; /* registers + 1; a is 0: nothing is here; b is 0: a times k */
     int64_t k;     /* with b: 0: a + b; else a + b times k, an address */
-    pg_fact f; /* of the result */
+    pg_fact f;     /* of the result */
     bool is_part_nw;
 } pg_lw_sum;
 

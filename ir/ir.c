@@ -27,6 +27,7 @@ void pg_ctx_fini(pg_ctx *ctx)
 {
     pg_arena_fini(&ctx->arena);
     ctx->types = NULL;
+    ctx->layouts = NULL;
     ctx->lowering = NULL;
 }
 

@@ -21,8 +21,11 @@ typedef struct pg_ctx { /* what modules of one thread share; outlives them */
     pg_arena arena;
     pg_interner syms;
     pg_types *types;
-    struct pg_lw_kept *lowering; /* of emission (emit/lower_int.h): what it found out of types */
-    pg_words words;              /* of the tables */
+    pg_words words; /* of the tables */
+    /* What passes and emission found out of types and opcodes: sched/layouts_enc.c,
+     * emit/lower_int.h. NULL at first. */
+    struct pg_layouts_kept *layouts;
+    struct pg_lw_kept *lowering;
 } pg_ctx;
 
 pg_status pg_ctx_init(pg_ctx *ctx, pg_alloc alloc);

@@ -142,6 +142,7 @@ typedef enum pg_memo {
     PG_MEMO_CONVERT,
     PG_MEMO_MOVE,
     PG_MEMO_CONFLICTS,
+    PG_MEMO_COPY,
     PG_MEMO_ACCESS
 } pg_memo;
 typedef struct pg_memo_key {

@@ -53,15 +53,68 @@ static pg_enc no_layout(pg_layouts *l, const pg_inst *at, pg_type tile, pg_layou
     return (pg_enc){0};
 }
 
-/* Does `e` give this tile the layout `want`? */
-static bool means(pg_layouts *l, pg_enc e, pg_type tile, uint32_t n_warps, const pg_layout *want)
+/* ---- what encodings mean --------------------------------------------------------------------- */
+
+/* A layout that is looked for, and a number that equal ones have in common. */
+typedef struct wanted {
+    const pg_layout *layout;
+    uint32_t sign;
+} wanted;
+
+static uint32_t sign_of(const pg_layout *l)
 {
-    pg_layout got;
+    uint32_t h = l->rank * 16u + l->n_outer;
+    for (uint32_t d = 0; d < PG_LIN_DIM_COUNT; d++) {
+        h = h * 31 + l->n_bits[d];
+        for (uint32_t b = 0; b < l->n_bits[d]; b++) {
+            h = (h ^ l->basis[d][b]) * UINT32_C(2654435761);
+        }
+    }
+    return h | 1u; /* 0 is that of no layout */
+}
+
+/* The signs of the encodings of types are kept with the context: nearly all that an encoding is
+ * compared with has another. */
+enum { PG_MEANINGS = 512 };
+typedef struct pg_layouts_kept {
+    struct {
+        uint32_t tile, enc, n_warps, sign;
+    } at[PG_MEANINGS];
+} pg_layouts_kept;
+
+static pg_layouts_kept *kept_of(const pg_layouts *l)
+{
+    pg_ctx *ctx = l->k->module->ctx;
+    if (ctx->layouts == NULL) {
+        ctx->layouts = PG_NEW(&ctx->arena, pg_layouts_kept);
+    }
+    return ctx->layouts;
+}
+
+/* Does `e` give this tile the layout that is wanted? */
+static bool means(pg_layouts *l, pg_enc e, pg_type tile, uint32_t n_warps, const wanted *want)
+{
     const pg_enc_info *info = pg_enc_get(l->types, e);
-    return info->kind != PG_ENC_NONE && info->kind != PG_ENC_SMEM && info->rank == want->rank &&
-           pg_layout_of_tile(l->types, pg_type_with_enc(l->types, tile, e), n_warps, &got) ==
-               PG_LAYOUT_OK &&
-           pg_layout_is_same(&got, want);
+    pg_layouts_kept *kept = kept_of(l);
+    if (info->kind == PG_ENC_NONE || info->kind == PG_ENC_SMEM ||
+        info->rank != want->layout->rank || kept == NULL) {
+        return false;
+    }
+    const uint32_t hash = (tile.id * 31 + e.id * 7 + n_warps) * UINT32_C(2654435761);
+    const uint32_t at = (hash >> 16) % PG_MEANINGS;
+    const bool is_known =
+        kept->at[at].tile == tile.id && kept->at[at].enc == e.id && kept->at[at].n_warps == n_warps;
+    if (is_known && kept->at[at].sign != want->sign) {
+        return false;
+    }
+    pg_layout got;
+    const pg_type type = pg_type_with_enc(l->types, tile, e);
+    const bool is_good = pg_layout_of_tile(l->types, type, n_warps, &got) == PG_LAYOUT_OK;
+    kept->at[at].tile = tile.id;
+    kept->at[at].enc = e.id;
+    kept->at[at].n_warps = n_warps;
+    kept->at[at].sign = is_good ? sign_of(&got) : 0;
+    return is_good && pg_layout_is_same(&got, want->layout);
 }
 
 /* What a layout is called where the module has no encoding for it: the blocked one, if that means
@@ -74,9 +127,10 @@ typedef struct plain_encs {
 static plain_encs plain_of(pg_layouts *l, pg_type tile, uint32_t n_warps, const pg_layout *want)
 {
     const pg_type_info *t = pg_type_get(l->types, tile);
+    const wanted w = {want, sign_of(want)};
     plain_encs p = {.error = PG_LAYOUT_OK};
     p.blocked = pg_enc_default(l->types, t->rank, t->dims, n_warps, pg_layout_vector(want));
-    if (p.blocked.id != 0 && !means(l, p.blocked, tile, n_warps, want)) {
+    if (p.blocked.id != 0 && !means(l, p.blocked, tile, n_warps, &w)) {
         p.blocked.id = 0;
     }
     p.error = pg_enc_of_layout(l->types, want, &p.linear);
@@ -88,12 +142,13 @@ static pg_layout_error enc_for(pg_layouts *l, pg_type tile, uint32_t n_warps, co
                                pg_enc named, const plain_encs *plain_or_null, pg_enc *out)
 {
     const pg_module *m = l->k->module;
+    const wanted w = {want, sign_of(want)};
     *out = pg_type_get(l->types, tile)->enc;
-    if (out->id != 0 && means(l, *out, tile, n_warps, want)) {
+    if (out->id != 0 && means(l, *out, tile, n_warps, &w)) {
         return PG_LAYOUT_OK;
     }
     for (uint32_t i = 0; i < m->encs.n; i++) {
-        if (means(l, m->encs.at[i].enc, tile, n_warps, want)) {
+        if (means(l, m->encs.at[i].enc, tile, n_warps, &w)) {
             *out = m->encs.at[i].enc;
             return PG_LAYOUT_OK;
         }
@@ -101,7 +156,7 @@ static pg_layout_error enc_for(pg_layouts *l, pg_type tile, uint32_t n_warps, co
     const plain_encs plain =
         plain_or_null != NULL ? *plain_or_null : plain_of(l, tile, n_warps, want);
     const bool is_named =
-        plain.blocked.id == 0 && named.id != 0 && means(l, named, tile, n_warps, want);
+        plain.blocked.id == 0 && named.id != 0 && means(l, named, tile, n_warps, &w);
     *out = plain.blocked.id != 0 ? plain.blocked : is_named ? named : plain.linear;
     return plain.blocked.id != 0 || is_named ? PG_LAYOUT_OK : plain.error;
 }

@@ -120,20 +120,42 @@ static bool saves_memory(const pg_sync *s, const pg_inst *first, const pg_inst *
     return false;
 }
 
+typedef struct memory_of_copy {
+    pg_enc enc;
+    pg_layout_error error;
+} memory_of_copy;
+
+/* How the memory of a copy's plan is called. It follows from types, as the plan does. */
+static memory_of_copy memory_of(const pg_sync *s, const pg_inst *i, uint32_t tie,
+                                const pg_convert_plan *plan)
+{
+    const pg_type from = pg_val_type(s->k, i->in[0]), to = pg_val_type(s->k, i->out[0]);
+    const uint32_t flags = pg_convert_flags(s->k->module->sm) | tie * PG_CONVERT_TIE;
+    const pg_memo_key key = {PG_MEMO_COPY, {from.id, to.id, pg_inst_warps(i), flags}};
+    const memory_of_copy *known = pg_memo_get(s->types, &key);
+    if (known != NULL) {
+        return *known;
+    }
+    memory_of_copy made = {.error = PG_LAYOUT_OK};
+    made.error = pg_enc_of_memory(s->types, &plan->mem, plan->elem_bits, &made.enc);
+    pg_memo_put(s->types, &key, &made, sizeof made);
+    return made;
+}
+
 /* Stores of one copy; its load comes behind the barrier, before `end`. */
 static pg_status expand(pg_sync *s, pg_inst *copy, pg_inst *end)
 {
     pg_convert_plan plan;
-    pg_enc enc;
+    const uint32_t tie = pg_tie(s->env, 4);
     const pg_type none = {0}, type = pg_val_type(s->k, copy->in[0]);
-    if (!plan_of(s, copy, pg_tie(s->env, 4), &plan)) {
+    if (!plan_of(s, copy, tie, &plan)) {
         return PG_OK;
     }
-    const pg_layout_error error = pg_enc_of_memory(s->types, &plan.mem, plan.elem_bits, &enc);
-    if (error != PG_LAYOUT_OK) {
-        return refuse(s, copy, error);
+    const memory_of_copy mem = memory_of(s, copy, tie, &plan);
+    if (mem.error != PG_LAYOUT_OK) {
+        return refuse(s, copy, mem.error);
     }
-    const pg_val in[2] = {pg_sync_buffer(s, copy, type, enc), copy->in[0]};
+    const pg_val in[2] = {pg_sync_buffer(s, copy, type, mem.enc), copy->in[0]};
     (void)pg_sync_emit(s, copy, copy, PG_OP_BUF_STORE, 2, in, none);
     const pg_val x =
         pg_sync_value(s, end, copy, PG_OP_BUF_LOAD, 1, in, pg_val_type(s->k, copy->out[0]));
