@@ -2,6 +2,8 @@
  * operation must satisfy is in verify_op.c (by the table), verify_shape.c and verify_hw.c. */
 #include "ir/verify.h"
 
+#include <string.h>
+
 enum { UNDEFINED, VISIBLE, OUT_OF_SCOPE }; /* pg_verifier.state */
 enum { MAX_DEPTH = 200 };
 
@@ -283,8 +285,9 @@ static void check_region(pg_verifier *v, const pg_region *r)
 
 static bool kernel_begin(pg_verifier *v, const pg_kernel *k)
 {
+    pg_arena_release(&v->scratch, (pg_arena_mark){0}); /* many small kernels use the same memory */
+    memset(&v->visible, 0, sizeof v->visible);
     v->k = k;
-    v->visible.n = 0;
     v->depth = 0;
     v->is_launch = false;
     for (uint32_t t = 0; t < v->types_seen.n; t++) {
@@ -308,12 +311,12 @@ static void check_kernel(pg_verifier *v, const pg_kernel *k)
     if (!kernel_begin(v, k)) {
         return;
     }
-    for (const pg_kernel *other = v->m->kernels; other != k; other = other->next) {
-        if (other->name.id == k->name.id) {
-            pg_verify_error(v, PG_D_KERNEL_TWICE, k->loc,
-                            pg_sym_text(&v->m->ctx->syms, k->name).ptr, other->loc.line);
-            break;
-        }
+    const uint32_t *line = pg_map_get(&v->kernels, k->name.id);
+    if (line != NULL) {
+        pg_verify_error(v, PG_D_KERNEL_TWICE, k->loc, pg_sym_text(&v->m->ctx->syms, k->name).ptr,
+                        *line);
+    } else {
+        (void)pg_map_put(&v->kernels, k->name.id, k->loc.line);
     }
     for (uint32_t i = 0; i < k->n_params; i++) {
         show(v, k->params[i].val);
@@ -340,6 +343,14 @@ static void verifier_begin(pg_verifier *v, pg_module *m, uint32_t props)
                        .n_errors_before = m->diags->n_errors,
                        .props = props};
     pg_arena_init(&v->scratch, m->ctx->alloc);
+    pg_arena_init(&v->shared, m->ctx->alloc);
+    pg_map_init(&v->kernels, &v->shared);
+}
+
+static void verifier_end(pg_verifier *v)
+{
+    pg_arena_fini(&v->scratch);
+    pg_arena_fini(&v->shared);
 }
 
 pg_status pg_verify(pg_module *m, uint32_t props)
@@ -351,9 +362,9 @@ pg_status pg_verify(pg_module *m, uint32_t props)
         check_kernel(&v, k);
     }
     pg_diags_sort(m->diags);
-    bool is_oom = v.scratch.is_oom || m->arena.is_oom || m->ctx->arena.is_oom;
+    bool is_oom = v.scratch.is_oom || v.shared.is_oom || m->arena.is_oom || m->ctx->arena.is_oom;
     pg_status status = is_oom ? PG_E_NOMEM : v.status;
-    pg_arena_fini(&v.scratch);
+    verifier_end(&v);
     return status;
 }
 
@@ -398,5 +409,5 @@ void pg_verify_parts(pg_module *m)
             check_parts(&v, k->body);
         }
     }
-    pg_arena_fini(&v.scratch);
+    verifier_end(&v);
 }

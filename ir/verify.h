@@ -19,7 +19,8 @@ typedef struct pg_verifier {
     const pg_kernel *k;
     const pg_types *types;
     pg_diags *diags;
-    pg_arena scratch;
+    pg_arena scratch; /* of the kernel at hand */
+    pg_arena shared;
     uint32_t n_errors_before;
     pg_status status; /* of the first error */
     uint32_t props;   /* that are to hold */
@@ -33,6 +34,7 @@ typedef struct pg_verifier {
     uint32_t *param_of; /* by value id: see verify_role.c */
     bool *is_doubtful;  /* by value id: something was said of the operation that gives it */
     pg_vec_u32 visible; /* ids of the values in scope */
+    pg_map kernels;     /* name -> line; in the shared arena, as the next */
     PG_VEC(pg_type_seen) types_seen; /* by type id */
     pg_map token_tiles;              /* token -> type id of its accumulator */
     pg_map fits_seen; /* (type, warps) -> 1: checked; (encoding, warps, reason) -> 1: said */

@@ -87,7 +87,7 @@ static void check_smem(pg_verifier *v, const pg_type_info *t, pg_type type, pg_l
 pg_type_seen *pg_verify_types_grow(pg_verifier *v, pg_type type)
 {
     const uint32_t n = v->types->types.n > type.id ? v->types->types.n : type.id + 1;
-    if (!pg_vec_reserve(&v->scratch, &v->types_seen, n - v->types_seen.n)) {
+    if (!pg_vec_reserve(&v->shared, &v->types_seen, n - v->types_seen.n)) {
         return NULL;
     }
     v->types_seen.n = n; /* the arena's memory is zero */
