@@ -292,7 +292,8 @@ static void make_room(pg_lw *c, pg_ptx_func *f)
     const uint32_t n_operands = (is_small && is_one_of_few ? 4 : 3) * n;
     (void)(pg_vec_room(c->ptx->arena, &f->body, n) &&
            pg_vec_room(c->ptx->arena, &f->pool, n_operands) &&
-           pg_vec_room(c->ptx->arena, &f->regs, n) && pg_vec_room(&c->scratch, &c->vn, n));
+           pg_vec_room(c->ptx->arena, &f->regs, n) && pg_vec_room(&c->scratch, &c->vn, n) &&
+           (is_small || pg_index_room(&c->vn_index, n)));
 }
 
 static bool is_named(const pg_module *m, pg_str name)
@@ -344,9 +345,9 @@ static pg_status lower_kernel(pg_lw *c)
     if (c->b.is_failed) {
         return PG_E_NOMEM;
     }
+    pg_index_init(&c->vn_index, &c->scratch);
     make_room(c, f);
     c->b.loc = c->k->loc;
-    pg_index_init(&c->vn_index, &c->scratch);
     c->n_warps = c->plan.kernel_warps;
     lower_directives(c);
     lower_params(c);

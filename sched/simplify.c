@@ -31,6 +31,7 @@
 
 #define MAX_ROUNDS  64
 #define MAX_HOISTED 16
+#define MANY        2000 /* instructions: most of them are expressions */
 
 pg_fact *pg_simplify_grow(pg_simplify *s, pg_val v)
 {
@@ -491,9 +492,11 @@ static pg_status simplify_round(pg_simplify *s)
 {
     pg_kernel *k = s->k;
     s->changed = s->again = false;
-    s->facts.n = 0;
+    s->facts.n = s->known.n = 0;
+    pg_index_truncate(&s->table, 0);
     pg_map_truncate(&s->hoisted, 0);
-    if (!pg_vec_room(s->scratch, &s->facts, k->values.n + 1)) {
+    if (!pg_vec_room(s->scratch, &s->facts, k->values.n + 1) ||
+        (k->n_insts >= MANY && !pg_index_room(&s->table, k->n_insts))) {
         return PG_E_NOMEM;
     }
     (void)pg_simplify_grow(s, (pg_val){0});
@@ -502,7 +505,7 @@ static pg_status simplify_round(pg_simplify *s)
         walk_scope(s, k->launch, 1);
         s->is_launch = false;
     }
-    walk_scope(s, k->body, 1);
+    walk(s, k->body, 1);
     if (s->is_oom) {
         return PG_E_NOMEM;
     }

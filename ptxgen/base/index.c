@@ -51,14 +51,8 @@ static void find_empty(const pg_index *x, pg_index_key key, pg_index_probe *p)
     }
 }
 
-static bool rebuild(pg_index *x)
+static bool rebuild(pg_index *x, uint32_t n_slots)
 {
-    if (x->n_slots > UINT32_C(1) << 29) {
-        x->arena->is_oom = true;
-        return false;
-    }
-    const uint32_t times = x->n_slots < FEW_SLOTS ? 4 : 2;
-    const uint32_t n_slots = x->n_slots == 0 ? FIRST_SLOTS : x->n_slots * times;
     const uint32_t cap = n_slots / 4 * 3;
     pg_index_item *items =
         pg_arena_grow_unset(x->arena, x->items, sizeof *items * x->cap, sizeof *items * cap);
@@ -84,9 +78,23 @@ static bool rebuild(pg_index *x)
     return true;
 }
 
+bool pg_index_room(pg_index *x, uint32_t n)
+{
+    uint32_t n_slots = x->n_slots;
+    while (n_slots / 4 * 3 < n) {
+        if (n_slots > UINT32_C(1) << 29) {
+            x->arena->is_oom = true;
+            return false;
+        }
+        const uint32_t times = n_slots < FEW_SLOTS ? 4 : 2;
+        n_slots = n_slots == 0 ? FIRST_SLOTS : n_slots * times;
+    }
+    return n_slots == x->n_slots || rebuild(x, n_slots);
+}
+
 bool pg_index_grow(pg_index *x, pg_index_probe *p)
 {
-    if (!rebuild(x)) {
+    if (!pg_index_room(x, x->n + 1)) {
         return false;
     }
     find_empty(x, p->key, p);

@@ -55,6 +55,8 @@ static inline pg_index_key pg_index_key_of(uint64_t hash, uint32_t near)
 }
 
 void pg_index_init(pg_index *x, pg_arena *arena);
+/* Room for n items in all; false when out of memory. */
+bool pg_index_room(pg_index *x, uint32_t n);
 /* Room for one more item, and where it belongs then; false when out of memory. */
 bool pg_index_grow(pg_index *x, pg_index_probe *p);
 /* Forgets every item from the n-th on. Cost: the items removed. */
