@@ -260,11 +260,22 @@ static void look_again(pg_simplify *s, const pg_inst *loop)
 
 static void walk(pg_simplify *s, pg_region *r, uint32_t depth);
 
-static void note_values(pg_simplify *s, const pg_val *at, uint32_t n, uint32_t depth)
+static bool has_enc(const pg_simplify *s, const pg_val *at, uint32_t n)
+{
+    bool has = false;
+    for (uint32_t j = 0; j < n && !has; j++) {
+        has = pg_val_info(s->k, at[j])->enc.id != 0;
+    }
+    return has;
+}
+
+static inline void note_values(pg_simplify *s, const pg_val *at, uint32_t n, uint32_t depth)
 {
     for (uint32_t j = 0; j < n; j++) {
         pg_simplify_fact(s, at[j])->depth = depth;
-        s->has_encs = s->has_encs || pg_val_info(s->k, at[j])->enc.id != 0;
+    }
+    if (!s->has_encs) {
+        s->has_encs = has_enc(s, at, n);
     }
 }
 
