@@ -32,7 +32,7 @@ typedef struct pg_parse_scope {
 } pg_parse_scope;
 
 /* A type as it was written, and what it is. */
-enum { PG_PARSED_TYPES = 32, PG_PARSED_TYPE_LEN = 48 };
+enum { PG_PARSED_TYPES = 64, PG_PARSED_TYPE_LEN = 48 };
 typedef struct pg_parsed_type {
     pg_str text; /* len 0: nothing is here */
     pg_type type;

@@ -235,25 +235,38 @@ static pg_str text_of_type(const pg_parser *p, bool *has_name)
 
 static pg_parsed_type *place_of_type(pg_parser *p, pg_str text)
 {
-    return &p->type_texts[pg_hash(text.ptr, text.len) % PG_PARSED_TYPES];
+    const size_t middle = text.len / 2;
+    uint64_t at_end = 0, inside = 0;
+    if (text.len >= sizeof at_end) {
+        memcpy(&at_end, text.ptr + text.len - sizeof at_end, sizeof at_end);
+        memcpy(&inside, text.ptr + middle - sizeof inside / 2, sizeof inside);
+    } else {
+        at_end = (uint64_t)(unsigned char)text.ptr[0] << 8 | (unsigned char)text.ptr[middle];
+        inside = (unsigned char)text.ptr[text.len - 1];
+    }
+    const uint64_t hash = (at_end ^ inside * 3) * UINT64_C(0x9E3779B97F4A7C15);
+    return &p->type_texts[(hash >> 40) % PG_PARSED_TYPES];
 }
 
 /* The type that was read before, letter by letter; id 0: none. Names of encodings belong to the
  * module. */
 static pg_type known_type(pg_parser *p, pg_str text, bool has_name)
 {
-    if (!has_name) {
-        return pg_type_of_text(p->ctx->types, text);
+    pg_parsed_type *place = place_of_type(p, text);
+    if (pg_str_eq(place->text, text)) {
+        return place->type;
     }
-    const pg_parsed_type *known = place_of_type(p, text);
-    return pg_str_eq(known->text, text) ? known->type : (pg_type){0};
+    const pg_type type = has_name ? (pg_type){0} : pg_type_of_text(p->ctx->types, text);
+    if (type.id != 0) {
+        *place = (pg_parsed_type){text, type};
+    }
+    return type;
 }
 
 static void note_type(pg_parser *p, pg_str text, bool has_name, pg_type type)
 {
-    if (has_name) {
-        *place_of_type(p, text) = (pg_parsed_type){text, type};
-    } else {
+    *place_of_type(p, text) = (pg_parsed_type){text, type};
+    if (!has_name) {
         pg_type_note_text(p->ctx->types, text, type);
     }
 }
