@@ -127,6 +127,14 @@ static pg_index_key key_of(const void *bytes, size_t n)
     return pg_index_key_of(h, (uint32_t)h);
 }
 
+/* Of normalised ones: the rest follows from these. */
+static bool is_same_type(const pg_type_info *a, const pg_type_info *b)
+{
+    return a->kind == b->kind && a->elem == b->elem && a->is_ptr == b->is_ptr &&
+           a->space == b->space && a->rank == b->rank && a->enc.id == b->enc.id &&
+           memcmp(a->dims, b->dims, sizeof a->dims) == 0;
+}
+
 pg_type pg_type_intern(pg_types *t, const pg_type_info *info)
 {
     const pg_type none = {0};
@@ -138,7 +146,7 @@ pg_type pg_type_intern(pg_types *t, const pg_type_info *info)
     pg_index *index = &t->tables->type_index;
     pg_index_probe p;
     uint32_t id = pg_index_first(index, key_of(&key, sizeof key), &p);
-    while (id != 0 && memcmp(t->types.at[id], &key, sizeof key) != 0) {
+    while (id != 0 && !is_same_type(t->types.at[id], &key)) {
         id = pg_index_next(index, &p);
     }
     if (id != 0) {
