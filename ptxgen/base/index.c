@@ -103,7 +103,7 @@ bool pg_index_grow(pg_index *x, pg_index_probe *p)
 
 void pg_index_truncate(pg_index *x, uint32_t n)
 {
-    if (n == 0 && x->n >= x->n_slots / PG_INDEX_LINE) { /* quicker than one by one */
+    if (n == 0 && x->n != 0 && x->n >= x->n_slots / PG_INDEX_LINE) { /* quicker than one by one */
         memset(x->slots, 0, sizeof *x->slots * x->n_slots);
         x->n = 0;
     }
