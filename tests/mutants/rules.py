@@ -235,7 +235,8 @@ RULES = [
     Rule("nothing to tell the cluster", "a relaxed arrival at the barrier of the cluster, and no access before it conflicts with one "
          "behind the wait; mbarriers that were initialised before it have been fenced for", waits.is_alone_in_cluster,
          "barrier.cluster: the release orders accesses before the arrival before those behind the wait. Where no pair conflicts it "
-         "orders nothing. fence.mbarrier_init is for a relaxed arrival behind it."),
+         "orders nothing. fence.mbarrier_init is for a relaxed arrival behind it. Before the end of a CTA what others did in its memory must "
+         "be ordered: none did, or another barrier follows that does it; copies that were waited for are over."),
     Rule("counts for nobody", "mbarrier.init with another count, and without all arrivals at the object nobody hangs",
          waits.counts_for_nobody,
          "Phase of the mbarrier object: the count says when a phase ends. Nobody waits for the end of one."),

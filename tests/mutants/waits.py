@@ -328,9 +328,10 @@ def is_alone_in_cluster(look):
         return s.op.startswith("barrier.cluster.wait")
 
     waits = [s for s in look.flow.walk(lambda s: False) if is_wait(s)]
-    if any("shared::cluster" in x.op for x in look.before(is_wait)) and not any(
-            s.op.startswith("barrier.cluster.arrive") and "relaxed" not in s.op for s in look.behind()):
-        return False  # another CTA may end
+    there = [x for x in look.before(is_wait) if "complete_tx" not in x.op and (
+        "shared::cluster" in x.op and not x.op.startswith("mapa") or any(p.space == "generic" for p in pairs.places(x)))]
+    if there and not any(s.op.startswith("barrier.cluster.arrive") and "relaxed" not in s.op for s in look.behind()):
+        return False  # the CTA may end; for what signals there it waits
     behind = [s for w in waits[:1] for s in look.flow.walk(lambda s: s.op.startswith("barrier.cluster.arrive"), begin=w.number)]
     for x in look.before(is_wait):
         if x.op.startswith("mbarrier.init"):
