@@ -195,6 +195,18 @@ def a_wrong_kernel_is_4(c):
     assert "6152" in c.run("run", "less.ptir", "--arg=n=130", want=4).numbers()
 
 
+def roles_are_kept(c):
+    """What the text cannot show: a pointer that a run chooses leads into an array that is only read."""
+    text = FILE.replace("  %q = addptr %y,", "  %big = icmp %n, 100 [is=gt] : i1\n  %where = select %big, %x, %y : ptr<f32>\n  %q = addptr %where,")
+    assert text != FILE
+    c.write("role.ptir", text)
+    for n, status, numbers in ((100, 0, []), (101, 4, ["6166", "6152"])):
+        for more in ([], ["--seeds=2"]):
+            r = c.run("run", "role.ptir", f"--arg=n={n}", "--device=cpu", *more, want=status)
+            assert r.numbers() == numbers, (n, r.err)
+            assert not status or "array 'x', whose role is `in`, first in element 0" in r.err, r.err
+
+
 def reports_as_json(c):
     """One object on standard output and nothing else: seeds, errors beside bounds, faults at lines of both texts."""
     def report(*args, want):
@@ -371,6 +383,6 @@ if __name__ == "__main__":
         library_kernels_are_right, kernels_on_rows_are_right, transpose_is_right,
         library_kernels_broadcast, arrays_come_and_go, wrong_arrays, one_file_has_many_names, promised_divisors_are_checked,
         all_outputs_or_none,
-        a_wrong_kernel_is_4, reports_as_json, manifest_is_json, ptx_is_accepted_by_our_checker,
+        a_wrong_kernel_is_4, roles_are_kept, reports_as_json, manifest_is_json, ptx_is_accepted_by_our_checker,
         arch_overrides_the_module, cubins, line_information, no_name_hides_shared_memory, no_ptxas_is_3, starts_fast,
     ])

@@ -59,7 +59,8 @@ static run_exit make_buffers(job *j)
                 .label = v->spec->name,
                 .init = v->array.data,
                 .n_bytes = v->array.n_bytes,
-                .is_output = v->spec->is_out || v->out_file != NULL,
+                /* What is only read comes back too, to see that it is only read. */
+                .is_output = v->spec->is_out || v->spec->is_in || v->out_file != NULL,
                 .type = v->spec->type,
                 .align = v->spec->align,
             };
@@ -170,6 +171,22 @@ static run_exit make_steps(job *j)
     return status;
 }
 
+/* An array that is promised to be read only. What is stored with equal bytes nobody can tell. */
+static run_exit check_kept(const job *j, const run_value *v)
+{
+    const unsigned char *before = v->array.data, *after = v->result;
+    if (!v->spec->is_in || v->spec->is_out || v->array.n_bytes == 0 ||
+        memcmp(before, after, (size_t)v->array.n_bytes) == 0) {
+        return RUN_OK;
+    }
+    uint64_t at = 0;
+    while (before[at] == after[at]) {
+        at++;
+    }
+    return run_fail(j->msgs, RUN_CHECK, RUN_MSG_ROLE_BROKEN, j->how->file, v->spec->name,
+                    (unsigned long long)(at / run_dtypes[v->array.type].size));
+}
+
 static run_exit take_results(job *j)
 {
     run_exit result = RUN_OK;
@@ -192,6 +209,8 @@ static run_exit take_results(job *j)
             run_exit status = run_npy_file(j->msgs, j->arena, v->out_file, &out, &files[n_files++]);
             result = result == RUN_OK ? status : result;
         }
+        const run_exit kept = check_kept(j, v);
+        result = result == RUN_OK ? kept : result;
         if (b->is_output && v->spec->is_out && b->n_poison != 0) {
             result = run_fail(j->msgs, RUN_CHECK, RUN_MSG_NOT_WRITTEN, j->how->file,
                               (unsigned long long)b->n_poison, v->spec->name,
