@@ -373,6 +373,17 @@ static bool parse_word_value(pg_parser *p, pg_attr_id id, pg_aval *out)
     return false;
 }
 
+/* To behind the parenthesis that closes a list, after an error in it, on this line. */
+static void skip_list(pg_parser *p)
+{
+    uint32_t depth = 1;
+    while (depth != 0 && !p->tok.is_first && !pg_tok_is(&p->tok, '{') && !pg_tok_is(&p->tok, '}')) {
+        depth += pg_tok_is(&p->tok, '(');
+        depth -= pg_tok_is(&p->tok, ')');
+        pg_parse_advance(p);
+    }
+}
+
 static bool parse_list(pg_parser *p, pg_attr_kind kind, uint32_t depth, pg_aval *out)
 {
     uint32_t base = p->items.n;
@@ -389,7 +400,10 @@ static bool parse_list(pg_parser *p, pg_attr_kind kind, uint32_t depth, pg_aval 
                       pg_vec_push(&p->scratch, &p->items, item);
         } while (is_good && pg_parse_take(p, ','));
     }
-    is_good = is_good && pg_parse_expect(p, ')');
+    if (!is_good || !pg_parse_expect(p, ')')) {
+        is_good = false;
+        skip_list(p);
+    }
     out->kind = PG_AV_LIST;
     out->n = p->items.n - base;
     out->items = out->n == 0 ? NULL

@@ -162,6 +162,7 @@ static bool check_classes(pg_verifier *v, const pg_inst *i)
         const pg_type_info *t = pg_type_get(v->types, type);
         pg_type want = related_type(v, i, class);
         const char *text = class_texts[class < PG_COUNT_OF(class_texts) ? class : PG_C_ANY];
+        text = class == PG_C_M && i->op == PG_OP_IF ? "one i1" : text;
         bool is_right = class == PG_C_M ? is_mask(v, i, t, type) : is_plain_class(i, class, t);
         if (is_right && want.id != 0 && !pg_verify_agree(v, type, want)) {
             is_right = false;

@@ -195,6 +195,15 @@ def a_wrong_kernel_is_4(c):
     assert "6152" in c.run("run", "less.ptir", "--arg=n=130", want=4).numbers()
 
 
+def arrays_of_unknown_size(c):
+    for text in (FILE.replace(", shape=(%n)]", "]"), FILE.replace("shape=(%n)", "shape=(?)")):
+        c.write("size.ptir", text)
+        c.write("x.npy", harness.npy("<f4", (3,), [1, 2, 3]))
+        for more, name in (([], "x"), (["--in=x=x.npy"], "y")):
+            r = c.run("run", "size.ptir", "--arg=n=3", *more, want=2)
+            assert r.numbers() == ["6139"] and f"how large array '{name}' is" in r.err, r.err
+
+
 def roles_are_kept(c):
     """What the text cannot show: a pointer that a run chooses leads into an array that is only read."""
     text = FILE.replace("  %q = addptr %y,", "  %big = icmp %n, 100 [is=gt] : i1\n  %where = select %big, %x, %y : ptr<f32>\n  %q = addptr %where,")
@@ -383,6 +392,6 @@ if __name__ == "__main__":
         library_kernels_are_right, kernels_on_rows_are_right, transpose_is_right,
         library_kernels_broadcast, arrays_come_and_go, wrong_arrays, one_file_has_many_names, promised_divisors_are_checked,
         all_outputs_or_none,
-        a_wrong_kernel_is_4, roles_are_kept, reports_as_json, manifest_is_json, ptx_is_accepted_by_our_checker,
+        a_wrong_kernel_is_4, arrays_of_unknown_size, roles_are_kept, reports_as_json, manifest_is_json, ptx_is_accepted_by_our_checker,
         arch_overrides_the_module, cubins, line_information, no_name_hides_shared_memory, no_ptxas_is_3, starts_fast,
     ])

@@ -308,7 +308,7 @@ static run_exit eval_extent(const maker *k, const run_value *v, uint32_t d, uint
     int64_t extent;
     if (pg_str_is(v->spec->shape[d], "?")) {
         if (!v->has_value || v->array.rank != v->spec->rank) {
-            return run_fail(k->msgs, RUN_USAGE, RUN_MSG_ARG_MISSING, k->request->file,
+            return run_fail(k->msgs, RUN_USAGE, RUN_MSG_ARG_NO_SIZE, k->request->file,
                             v->spec->name);
         }
         *out = v->array.shape[d];
@@ -349,7 +349,7 @@ static run_exit make_array(const maker *k, run_value *v, uint32_t index)
     run_array want = {.type = v->spec->type, .rank = v->spec->rank};
     if (!v->spec->has_shape) {
         return v->has_value ? RUN_OK
-                            : run_fail(k->msgs, RUN_USAGE, RUN_MSG_ARG_MISSING, k->request->file,
+                            : run_fail(k->msgs, RUN_USAGE, RUN_MSG_ARG_NO_SIZE, k->request->file,
                                        v->spec->name);
     }
     for (uint32_t d = 0; d < want.rank; d++) {
