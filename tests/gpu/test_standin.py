@@ -126,7 +126,7 @@ def the_calls_in_order(c):
         *[f"cuFuncGetParamInfo index={i}" for i in (0, 1, 2, 3, 4)],
         *[f"cuFuncGetParamInfo index={i}" for i in (0, 1, 2, 3)],
         "cuLaunchKernelEx grid=8,1,1 block=128,1,1 shared=0", "cuCtxSynchronize", *guards,
-        "cuMemcpyDtoH_v2 size=4000", "cuMemFree_v2", "cuMemFree_v2", "cuModuleUnload", "cuCtxSetCurrent none",
+        *["cuMemcpyDtoH_v2 size=4000"] * 2, "cuMemFree_v2", "cuMemFree_v2", "cuModuleUnload", "cuCtxSetCurrent none",
         "cuDevicePrimaryCtxRelease_v2 device=7",
     ]
     assert calls(run.log) == want, "\n".join(calls(run.log))
