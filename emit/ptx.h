@@ -307,7 +307,7 @@ const pg_ptx_literal *pg_ptx_spell_str(pg_ptx_builder *b, pg_str opcode, uint32_
 pg_ptx_stmt *pg_ptx_inst_spelled(pg_ptx_builder *b, const pg_ptx_literal *l,
                                  const pg_ptx_opnd *ops);
 /* The same, the first operand the register that it writes. */
-pg_ptx_stmt *pg_ptx_inst_into(pg_ptx_builder *b, const pg_ptx_literal *s, uint32_t reg,
+pg_ptx_stmt *pg_ptx_inst_into(pg_ptx_builder *b, const pg_ptx_literal *l, uint32_t reg,
                               const pg_ptx_opnd *others);
 /* For spellings made at run time: copies. */
 pg_ptx_stmt *pg_ptx_inst_str(pg_ptx_builder *b, pg_str opcode_copied, uint32_t n_ops,
