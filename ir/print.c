@@ -23,6 +23,7 @@ typedef struct printer {
     uint32_t indent;
     PG_VEC(pg_type) types;
     pg_vec_loc *places; /* NULL: not asked for */
+    pg_arena of_places; /* lives longer than a kernel, as `scratch` does not */
     size_t line_begin;  /* of the line in which the last place is */
     uint32_t line;
 } printer;
@@ -40,7 +41,7 @@ static void note_place(printer *p)
         }
     }
     const pg_loc at = {p->line, (uint32_t)(p->out->len - p->line_begin) + 1};
-    (void)pg_vec_push(&p->scratch, p->places, at);
+    (void)pg_vec_push(&p->of_places, p->places, at);
 }
 
 static void put_indent(const printer *p)
@@ -730,14 +731,17 @@ pg_status pg_place_by_text(pg_module *m)
     printer p = {.out = &text, .m = m, .places = &places, .line = 1};
     pg_strbuf_init(&text, m->ctx->alloc);
     pg_arena_init(&p.scratch, m->ctx->alloc);
+    pg_arena_init(&p.of_places, m->ctx->alloc);
     put_module(&p);
     pg_status status = pg_strbuf_status(&text);
+    status = status == PG_OK ? pg_arena_status(&p.of_places) : status;
     if (status == PG_OK && places.n == count_places(m)) {
         const pg_loc *next = places.at;
         for (pg_kernel *k = m->kernels; k != NULL; k = k->next) {
             place_kernel(k, &next);
         }
     }
+    pg_arena_fini(&p.of_places);
     pg_arena_fini(&p.scratch);
     pg_strbuf_fini(&text);
     return status;
