@@ -192,12 +192,15 @@ static inline void note_operand(quick *q, const pg_ptx_opnd *o, bool is_write)
  * keeps what was there, so that it is read. */
 static inline void note_stmt(quick *q, const pg_ptx_stmt *s, uint8_t is)
 {
-    const pg_ptx_opnd *at = &q->f->pool.at[s->ops], *end = at + s->n_ops;
     if (s->guard.kind == PG_PTX_O_REG) {
         note_reg(q, s->guard.id, false);
         is |= ADDS;
     }
-    if ((is & WRITES) != 0 && at != end) {
+    if (s->n_ops == 0) { /* and perhaps no operand in the whole function */
+        return;
+    }
+    const pg_ptx_opnd *at = &q->f->pool.at[s->ops], *const end = at + s->n_ops;
+    if ((is & WRITES) != 0) {
         note_operand(q, at, true);
         at += (is & ADDS) != 0 ? 0 : 1;
     }

@@ -444,7 +444,7 @@ static char *put_plain_inst(const writer *w, char *to, const pg_ptx_stmt *s)
         *to++ = ' ';
     }
     to = put_short(to, s->text.ptr, s->text.len);
-    const pg_ptx_opnd *o = &w->f->pool.at[s->ops];
+    const pg_ptx_opnd *o = s->n_ops == 0 ? NULL : &w->f->pool.at[s->ops];
     char before = '\t';
     for (uint32_t i = 0; i < s->n_ops && to != NULL; i++, o++) {
         *to++ = before;

@@ -372,7 +372,7 @@ run_exit cli_sass(cli *c)
     const bool is_diff = strcmp(c->operands[0], "diff") == 0;
     if ((!is_stat && !is_diff) || c->n_operands != (is_stat ? 2 : 3)) {
         return run_fail(&c->msgs, RUN_USAGE, RUN_MSG_USAGE_OPERANDS, NULL, "sass",
-                        "stat FILE.cubin | diff A.cubin B.cubin");
+                        "stat FILE.cubin | diff A.cubin B.cubin", "");
     }
     if (is_stat && c->values[CLI_OPT_FAIL_ON] != NULL) {
         return run_fail(&c->msgs, RUN_USAGE, RUN_MSG_USAGE_NEEDS, NULL, "--fail-on", "`diff`");
