@@ -78,20 +78,34 @@ void pg_ptx_skip_statement(pg_ptx_reader *r)
     }
 }
 
-/* Copy of the source from `from` to the end of the last token, each run of blanks as one. */
+/* The last byte of the comment that begins at p; p if none does. */
+static const char *comment_end(const char *p, const char *to)
+{
+    if (to - p < 2 || p[0] != '/' || (p[1] != '/' && p[1] != '*')) {
+        return p;
+    }
+    const bool is_line = p[1] == '/';
+    for (const char *q = p + 2; q < to; q++) {
+        if (is_line ? q[0] == '\n' : q - p > 2 && q[-1] == '*' && q[0] == '/') {
+            return q;
+        }
+    }
+    return to - 1;
+}
+
+/* Copy of the source from `from` to the end of the last token, each run of blanks as one; strings
+ * as they are. Comments are kept elsewhere. */
 static pg_str squeeze(pg_ptx_reader *r, const char *from, const char *to)
 {
     char *out = pg_arena_get(r->arena, 1, (size_t)(to - from) + 1);
     size_t n = 0;
-    bool was_blank = true;
+    bool was_blank = true, is_string = false;
     for (const char *p = from; out != NULL && p < to; p++) {
-        bool is_blank = *p == ' ' || *p == '\t' || *p == '\n' || *p == '\r';
-        if (p + 1 < to && p[0] == '/' && p[1] == '/') { /* comments are kept elsewhere */
-            while (p + 1 < to && p[1] != '\n') {
-                p++;
-            }
-            is_blank = true;
-        }
+        const char *end = is_string ? p : comment_end(p, to);
+        const bool is_blank =
+            end != p || (!is_string && (*p == ' ' || *p == '\t' || *p == '\n' || *p == '\r'));
+        p = end;
+        is_string = is_string != (!is_blank && *p == '"');
         if (!is_blank || !was_blank) {
             out[n++] = is_blank ? ' ' : *p;
         }

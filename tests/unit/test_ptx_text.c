@@ -131,6 +131,23 @@ static void expect_errors(const char *body, size_t n, const pg_loc *locs)
     world_free(w);
 }
 
+/* What is kept as it was written keeps its strings; comments in it are none of it. */
+Test(ptx_text, strings_hold_anything)
+{
+    world *w = world_new(pg_alloc_default());
+    const pg_ptx_module *m =
+        round_trip(w, ".version 8.0\n.target sm_80\n.address_size 64\n"
+                      ".pragma   \"no //  un/*roll\" /* \" */ , // \"\n  \"*/ x\"  ;\n"
+                      ".file 1 \"http://a  b\" // c\n.visible .entry k()\n{\nret;\n}\n");
+    cr_assert_str_eq(m->items.at[0].text.ptr, ".pragma \"no //  un/*roll\" , \"*/ x\" ;");
+    uint32_t n_files = 0;
+    for (uint32_t i = 1; i < m->items.n; i++) {
+        n_files += pg_str_is(m->items.at[i].text, ".file 1 \"http://a  b\"") ? 1 : 0;
+    }
+    cr_assert_eq(n_files, 1);
+    world_free(w);
+}
+
 Test(ptx_text, all_errors_of_a_text_come_in_one_run)
 {
     expect_errors(
