@@ -69,8 +69,8 @@ def check_names(name):
     return found
 
 
-# Commands of others, and options of theirs that stand alone.
-OTHERS = re.compile(r"meson |valgrind |--cache-sim\b")
+# Commands of others.
+OTHERS = re.compile(r"meson |valgrind ")
 
 
 @functools.lru_cache(maxsize=None)

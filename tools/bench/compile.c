@@ -1,10 +1,12 @@
 /* compile.c: what it costs to compile IR text to PTX, in process.
  *
- *   bench_compile [--ms=N] FILE.ptir...          time of each file, median of at least N ms of
- * compiles bench_compile [--ms=N] --generated=SHAPE:OPS...  of a generated module bench_compile
- * --print=SHAPE:OPS              the generated module's text
+ *   bench_compile [--ms=N] [--new-context] FILE.ptir...
+ *   bench_compile [--ms=N] [--new-context] --generated=SHAPE:OPS...
+ *   bench_compile --print=SHAPE:OPS
  *
- * One line of JSON for each; tools/bench/run makes tables of them. */
+ * The median over N ms of compiles of each file or generated module, in one context or each in a
+ * context of its own, as a line of JSON; tools/bench/run makes tables of them. --print: the
+ * generated module's text. */
 #include <ptxgen.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -55,6 +55,8 @@ def count(build, what):
     costs = {}
     for m in filter(None, map(LINE.match, shown.splitlines())):  # a function has a line for each file it has code of
         costs[m[2]] = max(costs.get(m[2], 0), int(m[1].replace(",", "")))
+    if WHOLE not in costs:
+        sys.exit(f"callgrind saw no {WHOLE}: a build with -Db_lto or without symbols does not name its functions")
     found = {part: sum(costs.get(f, 0) for f in functions) for part, functions in PARTS.items()}
     return {"name": what, "all": costs[WHOLE], **found, "lines": text.count(b"\n"), "bytes": len(text)}
 
