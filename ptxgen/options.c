@@ -51,6 +51,7 @@ void pg_options_for_passes(const ptxgen_options *options, pg_pass_options *out)
         .shuffle = options->shuffle,
         .pass_limit =
             (options->flags & PTXGEN_LIMIT_PASSES) != 0 ? options->pass_limit : UINT32_MAX,
+        .drops_ir = options->emit == PTXGEN_EMIT_PTX && (options->flags & PTXGEN_KEEP_IR) == 0,
         .sink = {options->sink.user, options->sink.write},
         .clock_ns = options->clock_ns,
         .clock_user = options->clock_user,

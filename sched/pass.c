@@ -5,7 +5,10 @@
  * I1  m->props holds exactly what the passes that ran promised and none broke since.
  * I2  Scratch memory of a pass is released before the next one begins.
  * I3  A check (round trip, clone) replaces the module by one that prints the same text; the
- *     properties go over to the replacement. */
+ *     properties go over to the replacement.
+ * I4  A pass changes no kernel but the one it is given, and no pass asks what another kernel is
+ *     like: both orders give the same kernels. What differs is how encodings are numbered that
+ *     several kernels get, so that by kernel is for those who do not look at the IR. */
 #include "sched/pass.h"
 
 #include "base/suggest.h"
@@ -210,10 +213,10 @@ static pg_status read_list(manager *mg)
     return PG_OK;
 }
 
-/* The first pass that gives one of the properties; for the message about a missing one. */
-static pg_status check_needs(manager *mg, const pg_pass *p)
+/* The message about a missing property names the first pass that gives it. */
+static pg_status check_needs(manager *mg, const pg_pass *p, uint32_t props)
 {
-    const uint32_t missing = p->needs & ~mg->m->props;
+    const uint32_t missing = p->needs & ~props;
     for (uint32_t b = 0; b < PG_COUNT_OF(prop_names); b++) {
         if (!(missing >> b & 1)) {
             continue;
@@ -240,42 +243,43 @@ static uint32_t count_in_region(const pg_region *r)
     return n;
 }
 
-static uint32_t count_insts(const pg_module *m)
+static pg_status run_on(manager *mg, const pass_entry *e, pg_pass_env *env, pg_kernel *k,
+                        pg_change *change)
 {
-    uint32_t n = 0;
-    for (const pg_kernel *k = m->kernels; k; k = k->next) {
-        n += count_in_region(k->body);
+    const pg_arena_mark mark = pg_arena_mark_get(&mg->scratch);
+    pg_change c = PG_UNCHANGED;
+    pg_status st = e->pass->run(env, k, &c);
+    st = st == PG_OK ? pg_arena_status(&mg->scratch) : st;
+    pg_arena_release(&mg->scratch, mark);
+    if (c == PG_CHANGED) {
+        *change = PG_CHANGED;
     }
-    return n;
+    return st == PG_OK ? pg_arena_status(&mg->m->arena) : st;
+}
+
+static pg_pass_env env_of(manager *mg, const pass_entry *e)
+{
+    return (pg_pass_env){.module = mg->m,
+                         .scratch = &mg->scratch,
+                         .diags = mg->m->diags,
+                         .options = mg->opt,
+                         .args = e->args,
+                         .ties = mg->opt->shuffle};
 }
 
 static pg_status run_pass(manager *mg, const pass_entry *e, pg_change *change)
 {
-    pg_pass_env env = {.module = mg->m,
-                       .scratch = &mg->scratch,
-                       .diags = mg->m->diags,
-                       .options = mg->opt,
-                       .args = e->args,
-                       .ties = mg->opt->shuffle};
+    pg_pass_env env = env_of(mg, e);
     *change = PG_UNCHANGED;
     for (pg_kernel *k = mg->m->kernels; k; k = k->next) {
-        pg_arena_mark mark = pg_arena_mark_get(&mg->scratch);
-        pg_change c = PG_UNCHANGED;
-        pg_status st = e->pass->run(&env, k, &c);
-        if (st == PG_OK) {
-            st = pg_arena_status(&mg->scratch);
-        }
-        pg_arena_release(&mg->scratch, mark);
-        if (st == PG_OK) {
-            st = pg_arena_status(&mg->m->arena);
-        }
-        if (c == PG_CHANGED) {
-            *change = PG_CHANGED;
-        }
-        PG_TRY(st);
+        PG_TRY(run_on(mg, e, &env, k, change));
     }
-    mg->m->props = (mg->m->props & ~e->pass->breaks) | e->pass->gives;
     return PG_OK;
+}
+
+static uint32_t props_after(const pass_entry *e, uint32_t props)
+{
+    return (props & ~e->pass->breaks) | e->pass->gives;
 }
 
 static pg_status print_module(pg_strbuf *b, const pg_module *m)
@@ -388,43 +392,111 @@ static pg_status print_after(manager *mg, const char *pass, pg_change change)
     return PG_OK;
 }
 
-static pg_status run_entry(manager *mg, const pass_entry *e)
+static uint64_t now_ns(const manager *mg)
+{
+    return mg->opt->clock_ns == NULL ? 0 : mg->opt->clock_ns(mg->opt->clock_user);
+}
+
+static uint32_t count_insts(const pg_module *m)
+{
+    uint32_t n = 0;
+    for (const pg_kernel *k = m->kernels; k != NULL; k = k->next) {
+        n += count_in_region(k->body);
+    }
+    return n;
+}
+
+/* Each pass on all kernels: others may look at the module in between. */
+static pg_status run_by_pass(manager *mg)
+{
+    uint32_t n = count_insts(mg->m);
+    for (uint32_t i = 0; i < mg->list.n; i++) {
+        const pass_entry *e = &mg->list.at[i];
+        pg_pass_stat *stat = &mg->stats.at[i];
+        pg_change change = PG_UNCHANGED;
+        const uint64_t t0 = now_ns(mg);
+        PG_TRY(run_pass(mg, e, &change));
+        mg->m->props = props_after(e, mg->m->props);
+        stat->ns = now_ns(mg) - t0;
+        stat->n_insts_before = n;
+        stat->changed = change == PG_CHANGED;
+        n = stat->changed ? count_insts(mg->m) : n;
+        stat->n_insts_after = n;
+        mg->stats.n++;
+        PG_TRY(run_checks(mg, e));
+        PG_TRY(print_after(mg, e->pass->name, change));
+    }
+    return PG_OK;
+}
+
+/* All passes on each kernel, which stays in the cache meanwhile. */
+static pg_status run_by_kernel(manager *mg)
+{
+    mg->stats.n = mg->list.n;
+    for (pg_kernel *k = mg->m->kernels; k != NULL; k = k->next) {
+        uint32_t n = count_in_region(k->body);
+        for (uint32_t i = 0; i < mg->list.n; i++) {
+            const pass_entry *e = &mg->list.at[i];
+            pg_pass_stat *stat = &mg->stats.at[i];
+            pg_pass_env env = env_of(mg, e);
+            pg_change change = PG_UNCHANGED;
+            const uint64_t t0 = now_ns(mg);
+            PG_TRY(run_on(mg, e, &env, k, &change));
+            stat->ns += now_ns(mg) - t0;
+            stat->n_insts_before += n;
+            stat->changed = stat->changed || change == PG_CHANGED;
+            n = change == PG_CHANGED ? count_in_region(k->body) : n;
+            stat->n_insts_after += n;
+        }
+    }
+    for (uint32_t i = 0; i < mg->list.n; i++) {
+        mg->m->props = props_after(&mg->list.at[i], mg->m->props);
+    }
+    return PG_OK;
+}
+
+/* The draws of a seed go over all kernels of a pass. */
+static bool is_by_kernel(const pg_pass_options *o)
+{
+    return o->drops_ir && o->verify == PG_VERIFY_END && o->checks == 0 && o->shuffle == 0 &&
+           (!o->sink.write || (o->explain.len == 0 && o->print_after.len == 0));
+}
+
+/* Cuts the list where stop_after or the limit end it, and makes a row of statistics for each. */
+static pg_status prepare_list(manager *mg, bool *stopped)
 {
     const pg_pass_options *o = mg->opt;
-    const uint32_t n_before =
-        mg->stats.n == 0 ? count_insts(mg->m) : mg->stats.at[mg->stats.n - 1].n_insts_after;
-    pg_pass_stat stat = {.name = e->pass->name, .n_insts_before = n_before};
-    pg_change change = PG_UNCHANGED;
-    PG_TRY(check_needs(mg, e->pass));
-    const uint64_t t0 = o->clock_ns ? o->clock_ns(o->clock_user) : 0;
-    PG_TRY(run_pass(mg, e, &change));
-    stat.ns = o->clock_ns ? o->clock_ns(o->clock_user) - t0 : 0;
-    stat.changed = change == PG_CHANGED;
-    stat.n_insts_after = stat.changed ? count_insts(mg->m) : n_before;
-    if (!pg_vec_push(mg->out, &mg->stats, stat)) {
+    uint32_t props = mg->m->props;
+    for (uint32_t i = 0; i < mg->list.n; i++) {
+        const pg_pass *p = mg->list.at[i].pass;
+        if (*stopped || i >= o->pass_limit) {
+            *stopped = true;
+            mg->list.n = i;
+            break;
+        }
+        PG_TRY(check_needs(mg, p, props));
+        props = props_after(&mg->list.at[i], props);
+        *stopped = o->stop_after.len > 0 && pg_str_is(o->stop_after, p->name);
+    }
+    if (!pg_vec_reserve(mg->out, &mg->stats, mg->list.n)) {
         return PG_E_NOMEM;
     }
-    PG_TRY(run_checks(mg, e));
-    return print_after(mg, e->pass->name, change);
+    for (uint32_t i = 0; i < mg->list.n; i++) {
+        mg->stats.at[i] = (pg_pass_stat){.name = mg->list.at[i].pass->name};
+    }
+    return PG_OK;
 }
 
 static pg_status run_all(manager *mg, bool *stopped)
 {
-    const pg_pass_options *o = mg->opt;
-    const char *last = "(no pass)";
     PG_TRY(read_list(mg));
-    for (uint32_t i = 0; i < mg->list.n && !*stopped; i++) {
-        const pass_entry *e = &mg->list.at[i];
-        if (i >= o->pass_limit) {
-            *stopped = true;
-            break;
-        }
-        PG_TRY(run_entry(mg, e));
-        last = e->pass->name;
-        *stopped = o->stop_after.len > 0 && pg_str_is(o->stop_after, last);
-    }
+    PG_TRY(prepare_list(mg, stopped));
+    PG_TRY(is_by_kernel(mg->opt) ? run_by_kernel(mg) : run_by_pass(mg));
     /* PG_VERIFY_EACH has done it already, unless no pass ran. */
-    return o->verify == PG_VERIFY_EACH && mg->stats.n > 0 ? PG_OK : verify_after(mg, last);
+    const uint32_t n = mg->list.n;
+    return mg->opt->verify == PG_VERIFY_EACH && n > 0
+               ? PG_OK
+               : verify_after(mg, n == 0 ? "(no pass)" : mg->list.at[n - 1].pass->name);
 }
 
 pg_status pg_passes_run(pg_module *m, const pg_pass_options *opt, pg_arena *arena,

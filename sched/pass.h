@@ -30,6 +30,7 @@ typedef struct pg_pass_options {
     uint32_t checks;     /* PG_CHECK_* */
     uint64_t shuffle;    /* seed of tie-breaks; 0: none */
     uint32_t pass_limit; /* at most so many passes run; UINT32_MAX: no limit */
+    bool drops_ir;       /* the caller does not print the module afterwards */
     pg_sink sink;
     uint64_t (*clock_ns)(void *user); /* NULL: no times; the library has no clock of its own */
     void *clock_user;
