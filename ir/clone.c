@@ -124,6 +124,7 @@ static void kernel_copy(pg_module *m, const pg_kernel *from)
         }
     }
     to->n_insts = from->n_insts;
+    to->n_in_body = from->n_in_body;
     memcpy(to->ops, from->ops, sizeof to->ops);
     to->stamp = from->stamp;
     to->attrs = attrs_copy(&c, &from->attrs);

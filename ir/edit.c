@@ -117,6 +117,26 @@ pg_inst *pg_inst_new(pg_kernel *k, pg_op op, uint32_t n_in, const pg_val *in, ui
     return arena->is_oom ? NULL : i;
 }
 
+static bool is_in_body(const pg_region *r)
+{
+    while (r->owner != NULL && r->owner->parent != NULL) {
+        r = r->owner->parent;
+    }
+    return r == r->kernel->body;
+}
+
+static uint32_t count_with_regions(const pg_inst *i)
+{
+    uint32_t n = 1;
+    for (uint32_t r = 0; r < i->n_regions; r++) {
+        const pg_region *inner = i->regions[r];
+        for (const pg_inst *j = inner == NULL ? NULL : inner->first; j != NULL; j = j->next) {
+            n += count_with_regions(j);
+        }
+    }
+    return n;
+}
+
 static void link_between(pg_region *r, pg_inst *before, pg_inst *i, pg_inst *after)
 {
     i->parent = r;
@@ -132,6 +152,7 @@ static void link_between(pg_region *r, pg_inst *before, pg_inst *i, pg_inst *aft
     } else {
         r->last = i;
     }
+    r->kernel->n_in_body += is_in_body(r) ? count_with_regions(i) : 0;
     r->kernel->stamp++;
 }
 
@@ -162,6 +183,7 @@ void pg_inst_remove(pg_inst *i)
         return;
     }
     pg_region *r = i->parent;
+    r->kernel->n_in_body -= is_in_body(r) ? count_with_regions(i) : 0;
     if (i->prev != NULL) {
         i->prev->next = i->next;
     } else {

@@ -137,6 +137,7 @@ struct pg_kernel {
     PG_VEC(pg_value) values;            /* [0] is none */
     pg_map consts;                      /* (type, bits) -> value */
     uint32_t n_insts;                   /* next instruction id */
+    uint32_t n_in_body;                 /* operations in the body, in all its regions */
     uint64_t ops[PG_OP_COUNT / 64 + 1]; /* bits of operations that were ever made in it */
     uint32_t stamp;                     /* changes with every edit; analyses compare it */
     uint32_t n_typed;                   /* so many of them only gave a value another type */

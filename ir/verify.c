@@ -266,6 +266,7 @@ static void check_region(pg_verifier *v, const pg_region *r)
             break;
         }
         check_inst(v, i);
+        v->n_checked++;
         if (i->n_regions != wanted_regions[i->op] || i->n_regions != 0) {
             check_regions(v, i);
         }
@@ -328,8 +329,12 @@ static void check_kernel(pg_verifier *v, const pg_kernel *k)
         check_region(v, k->launch);
         v->is_launch = false;
     }
+    v->n_checked = 0;
     if (k->body != NULL) {
         check_region(v, k->body);
+    }
+    if (v->diags->n_errors == v->n_errors_before && v->n_checked != k->n_in_body) {
+        (void)pg_diag_internal(v->diags, __FILE__, __LINE__, "a kernel's operations were miscounted");
     }
     pg_verify_partitions(v);
     pg_verify_tokens(v);

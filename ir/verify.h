@@ -25,7 +25,7 @@ typedef struct pg_verifier {
     pg_status status; /* of the first error */
     uint32_t props;   /* that are to hold */
     bool is_launch;   /* the region at hand is the launch region */
-    uint32_t depth;
+    uint32_t depth, n_checked; /* regions around, operations of the body so far */
     /* Who runs the operation at hand: warps of its partition or kernel; whether the text had an
      * error about that. */
     uint32_t n_warps;

@@ -231,18 +231,6 @@ static pg_status check_needs(manager *mg, const pg_pass *p, uint32_t props)
     return PG_OK;
 }
 
-static uint32_t count_in_region(const pg_region *r)
-{
-    uint32_t n = 0;
-    for (const pg_inst *i = r == NULL ? NULL : r->first; i != NULL; i = i->next) {
-        n++;
-        for (uint32_t j = 0; j < i->n_regions; j++) {
-            n += count_in_region(i->regions[j]);
-        }
-    }
-    return n;
-}
-
 static pg_status run_on(manager *mg, const pass_entry *e, pg_pass_env *env, pg_kernel *k,
                         pg_change *change)
 {
@@ -401,7 +389,7 @@ static uint32_t count_insts(const pg_module *m)
 {
     uint32_t n = 0;
     for (const pg_kernel *k = m->kernels; k != NULL; k = k->next) {
-        n += count_in_region(k->body);
+        n += k->n_in_body;
     }
     return n;
 }
@@ -420,7 +408,7 @@ static pg_status run_by_pass(manager *mg)
         stat->ns = now_ns(mg) - t0;
         stat->n_insts_before = n;
         stat->changed = change == PG_CHANGED;
-        n = stat->changed ? count_insts(mg->m) : n;
+        n = count_insts(mg->m);
         stat->n_insts_after = n;
         mg->stats.n++;
         PG_TRY(run_checks(mg, e));
@@ -434,7 +422,7 @@ static pg_status run_by_kernel(manager *mg)
 {
     mg->stats.n = mg->list.n;
     for (pg_kernel *k = mg->m->kernels; k != NULL; k = k->next) {
-        uint32_t n = count_in_region(k->body);
+        uint32_t n = k->n_in_body;
         for (uint32_t i = 0; i < mg->list.n; i++) {
             const pass_entry *e = &mg->list.at[i];
             pg_pass_stat *stat = &mg->stats.at[i];
@@ -445,7 +433,7 @@ static pg_status run_by_kernel(manager *mg)
             stat->ns += now_ns(mg) - t0;
             stat->n_insts_before += n;
             stat->changed = stat->changed || change == PG_CHANGED;
-            n = change == PG_CHANGED ? count_in_region(k->body) : n;
+            n = k->n_in_body;
             stat->n_insts_after += n;
         }
     }

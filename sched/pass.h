@@ -90,8 +90,7 @@ const char *const *pg_pipeline_of(uint32_t sm);
  * pass (PG_VERIFY_EACH: after every pass), with the properties that were promised. On PG_OK and on
  * failure *out_module is m, or its replacement where a check re-parsed or cloned it (m is destroyed
  * then); locations are those of the printed text after a round trip. stats: array in `arena`, may
- * be NULL. *stopped tells that stop_after or pass_limit ended it early; may be NULL. Cost: what the
- * passes cost, and one walk before and after each to count operations. */
+ * be NULL. *stopped tells that stop_after or pass_limit ended it early; may be NULL. */
 pg_status pg_passes_run(pg_module *m, const pg_pass_options *opt, pg_arena *arena,
                         pg_module **out_module, pg_pass_stat **stats, uint32_t *n_stats,
                         bool *stopped);
