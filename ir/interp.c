@@ -5,7 +5,7 @@
 
 #include "ir/interp_int.h"
 
-pg_run pg_rt_fault(pg_machine *m, pg_diag_id id, const pg_inst *i, ...)
+pg_run pg_rt_fault_row(pg_machine *m, pg_diag_id id, const pg_inst *i, ...)
 {
     va_list args;
     va_start(args, i);

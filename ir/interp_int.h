@@ -152,8 +152,11 @@ typedef pg_run (*pg_run_fn)(pg_machine *m, pg_co *co, const pg_inst *i);
 #define RUN(id) pg_run pg_run_##id(pg_machine *m, pg_co *co, const pg_inst *i)
 
 /* interp.c */
-pg_run pg_rt_fault(pg_machine *m, pg_diag_id id, const pg_inst *i,
-                   ...); /* records; gives PG_RUN_FAULT */
+/* Records what is wrong at `i`, as pg_diag_add; gives PG_RUN_FAULT. */
+#define pg_rt_fault(m, id, ...) \
+    (PG_CHECK_TEXT(pg_rt_fault_text, id, __VA_ARGS__), pg_rt_fault_row((m), (id), __VA_ARGS__))
+int pg_rt_fault_text(const char *text, const pg_inst *i, ...) PG_PRINTF(1, 3);
+pg_run pg_rt_fault_row(pg_machine *m, pg_diag_id id, const pg_inst *i, ...);
 pg_run pg_rt_oom(pg_machine *m);
 const char *pg_rt_name(pg_machine *m, pg_val v); /* without %; lives in the machine's arena */
 const char *pg_rt_co_name(pg_machine *m, const pg_co *co);

@@ -91,8 +91,8 @@ static pg_run check_pending(pg_machine *m, const pg_inst *i, pg_region_ref box, 
             continue;
         }
         if (e->kind == PG_EV_GET && !e->is_done) {
-            return pg_rt_fault(m, is_write ? PG_D_RUN_OVERWRITTEN : PG_D_RUN_NOT_ARRIVED, i,
-                               e->inst->loc.line);
+            return is_write ? pg_rt_fault(m, PG_D_RUN_OVERWRITTEN, i, e->inst->loc.line)
+                            : pg_rt_fault(m, PG_D_RUN_NOT_ARRIVED, i, e->inst->loc.line);
         }
         if (e->kind == PG_EV_COPY) {
             return pg_rt_fault(m, PG_D_RUN_ASYNC, i, is_write ? "written" : "read",

@@ -177,15 +177,20 @@ static bool make_literal(pg_parser *p, const pg_operands *around, uint32_t index
     pg_literal_error e =
         pg_literal_read(o->text, (pg_elem)info->elem, info->is_ptr != 0, &bits, &is_poison);
     const char *elem = info->is_ptr != 0 ? "a pointer" : pg_elem_infos[info->elem].text;
-    if (e != PG_LIT_OK) {
-        pg_diag_id id = e == PG_LIT_RANGE   ? PG_D_LITERAL_RANGE
-                        : e == PG_LIT_WIDTH ? PG_D_LITERAL_WIDTH
-                                            : PG_D_LITERAL_FORM;
-        (void)pg_diag_add(p->diags, id, o->loc, PG_STR_ARG(o->text), elem);
+    switch (e) {
+    case PG_LIT_OK:
+        *out = is_poison ? pg_const_poison(p->kernel, type) : pg_const(p->kernel, type, bits);
+        return true;
+    case PG_LIT_RANGE:
+        (void)pg_diag_add(p->diags, PG_D_LITERAL_RANGE, o->loc, PG_STR_ARG(o->text), elem);
         return false;
+    case PG_LIT_WIDTH:
+        (void)pg_diag_add(p->diags, PG_D_LITERAL_WIDTH, o->loc, PG_STR_ARG(o->text), elem);
+        return false;
+    case PG_LIT_FORM: break;
     }
-    *out = is_poison ? pg_const_poison(p->kernel, type) : pg_const(p->kernel, type, bits);
-    return true;
+    (void)pg_diag_add(p->diags, PG_D_LITERAL_FORM, o->loc, PG_STR_ARG(o->text), elem);
+    return false;
 }
 
 /* The operands that are literals. */

@@ -7,7 +7,7 @@
 enum { UNDEFINED, VISIBLE, OUT_OF_SCOPE }; /* pg_verifier.state */
 enum { MAX_DEPTH = 200 };
 
-void pg_verify_error(pg_verifier *v, pg_diag_id id, pg_loc loc, ...)
+void pg_verify_error_row(pg_verifier *v, pg_diag_id id, pg_loc loc, ...)
 {
     va_list args;
     va_start(args, loc);

@@ -40,8 +40,10 @@ typedef struct pg_verifier {
     pg_map fits_seen; /* (type, warps) -> 1: checked; (encoding, warps, reason) -> 1: said */
 } pg_verifier;
 
-/* Reports at a place; keeps the status of the first error. Arguments fill the row's text. */
-void pg_verify_error(pg_verifier *v, pg_diag_id id, pg_loc loc, ...);
+/* Reports at a place, as pg_diag_add; keeps the status of the first error. */
+#define pg_verify_error(v, id, ...) \
+    (PG_CHECK_TEXT(pg_diag_text, id, __VA_ARGS__), pg_verify_error_row((v), (id), __VA_ARGS__))
+void pg_verify_error_row(pg_verifier *v, pg_diag_id id, pg_loc loc, ...);
 static inline bool pg_verify_is_full(const pg_verifier *v)
 {
     return v->diags->n_errors - v->n_errors_before >= PG_MAX_DIAGS;

@@ -172,9 +172,12 @@ static bool check_classes(pg_verifier *v, const pg_inst *i)
             is_good = false; /* said of the same value, as an earlier operand */
         } else if (!is_right) {
             wrong = i->in[j];
-            const bool is_enc = want.id != 0 && pg_verify_agree(v, without_enc(v, type), want);
-            pg_verify_error(v, is_enc ? PG_D_OPERAND_ENC : PG_D_OPERAND_CLASS, i->loc, j + 1,
-                            pg_verify_op_text(i), pg_verify_type_text(v, type), text);
+            const char *op = pg_verify_op_text(i), *is = pg_verify_type_text(v, type);
+            if (want.id != 0 && pg_verify_agree(v, without_enc(v, type), want)) {
+                pg_verify_error(v, PG_D_OPERAND_ENC, i->loc, j + 1, op, is, text);
+            } else {
+                pg_verify_error(v, PG_D_OPERAND_CLASS, i->loc, j + 1, op, is, text);
+            }
             is_good = false;
         }
     }

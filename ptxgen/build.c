@@ -14,7 +14,7 @@ bool pg_build_is_live(const ptxgen_builder *b)
 
 /* Calls need not have lines; the reader finds the place by the kernel, and by what was built
  * before. */
-static const char *place_of(ptxgen_builder *b)
+const char *pg_build_place(ptxgen_builder *b)
 {
     const pg_interner *syms = &b->m->ir->ctx->syms;
     pg_strbuf text;
@@ -29,27 +29,9 @@ static const char *place_of(ptxgen_builder *b)
     return copy == NULL ? "" : copy;
 }
 
-void pg_build_fail(ptxgen_builder *b, pg_diag_id id, const char *what)
+const char *pg_build_suggestion(ptxgen_builder *b, const pg_nearest *near)
 {
-    if (b->status == PG_OK) {
-        b->status = pg_diag_add(&b->m->diags, id, b->at, place_of(b), what);
-    }
-}
-
-void pg_build_fail_at(ptxgen_builder *b, pg_diag_id id, uint32_t index, const char *op)
-{
-    if (b->status == PG_OK) {
-        b->status = pg_diag_add(&b->m->diags, id, b->at, place_of(b), (unsigned)index + 1, op);
-    }
-}
-
-void pg_build_fail_name(ptxgen_builder *b, pg_diag_id id, const char *name, const pg_nearest *near)
-{
-    if (b->status == PG_OK) {
-        const char *place = place_of(b);
-        const char *more = pg_nearest_text(near, &b->m->arena, b->m->ctx->alloc);
-        b->status = pg_diag_add(&b->m->diags, id, b->at, place, name == NULL ? "" : name, more);
-    }
+    return pg_nearest_text(near, &b->m->arena, b->m->ctx->alloc);
 }
 
 void ptxgen_build_at(ptxgen_builder *b, uint32_t line, uint32_t column)
@@ -152,7 +134,7 @@ static void no_attr(ptxgen_builder *b, const char *name)
         pg_nearest_try(&near, pg_str_of(pg_attr_infos[id].text));
     }
     near.word = near.distance == 0 ? PG_STR("") : near.word; /* the name is right */
-    pg_build_fail_name(b, PG_D_BUILD_ATTR, name, &near);
+    pg_build_fail(b, PG_D_BUILD_ATTR, name == NULL ? "" : name, pg_build_suggestion(b, &near));
 }
 
 static void set_attr(ptxgen_builder *b, pg_attrs *attrs, const char *name, int64_t value)

@@ -38,11 +38,19 @@ struct ptxgen_builder {
 
 /* True while the builder takes more: no error, memory left. */
 bool pg_build_is_live(const ptxgen_builder *b);
-/* Record the first error, with its place: what is wrong, or an operand or result of an operation,
- * counted from 0, or a name and the nearest one that is known. */
-void pg_build_fail(ptxgen_builder *b, pg_diag_id id, const char *what);
-void pg_build_fail_at(ptxgen_builder *b, pg_diag_id id, uint32_t index, const char *op);
-void pg_build_fail_name(ptxgen_builder *b, pg_diag_id id, const char *name, const pg_nearest *near);
+/* Records an error, as pg_diag_add, if it is the first. The rows of the builder begin with the
+ * place, which is not among the arguments. */
+#define pg_build_fail(b, id, ...)                                                         \
+    do {                                                                                  \
+        if ((b)->status == PG_OK) {                                                       \
+            (b)->status =                                                                 \
+                pg_diag_add(&(b)->m->diags, id, (b)->at, pg_build_place(b), __VA_ARGS__); \
+        }                                                                                 \
+    } while (0)
+/* "@kernel, after operation 7 (`add`)"; in the module's arena. */
+const char *pg_build_place(ptxgen_builder *b);
+/* "; did you mean `x`?" or "", as pg_nearest_text. */
+const char *pg_build_suggestion(ptxgen_builder *b, const pg_nearest *near);
 /* Makes and appends an instruction; NULL after an error. */
 pg_inst *pg_build_inst(ptxgen_builder *b, const char *op, uint32_t n_in, const ptxgen_value *in,
                        uint32_t n_out, const pg_type *out_types, uint32_t n_regions);

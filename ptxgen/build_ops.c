@@ -17,7 +17,8 @@ pg_inst *pg_build_inst(ptxgen_builder *b, const char *op_name, uint32_t n_in,
             pg_nearest_try(&near, pg_str_of(pg_op_infos[o].text));
         }
         pg_foreign_try(&near, PG_FOREIGN_OP);
-        pg_build_fail_name(b, PG_D_BUILD_OP, op_name, &near);
+        pg_build_fail(b, PG_D_BUILD_OP, op_name == NULL ? "" : op_name,
+                      pg_build_suggestion(b, &near));
         return NULL;
     }
     if (n_in > PG_BUILD_MOST + 3 && !pg_build_count(b, n_in, in)) {
@@ -29,14 +30,14 @@ pg_inst *pg_build_inst(ptxgen_builder *b, const char *op_name, uint32_t n_in,
     }
     for (uint32_t i = 0; i < n_in; i++) {
         if (in == NULL || in[i].id == 0 || in[i].id >= b->k->values.n) {
-            pg_build_fail_at(b, PG_D_BUILD_OPERAND, i, op_name);
+            pg_build_fail(b, PG_D_BUILD_OPERAND, i + 1, op_name);
             return NULL;
         }
         vals[i] = (pg_val){in[i].id};
     }
     for (uint32_t i = 0; i < n_out; i++) {
         if (out_types[i].id == 0) {
-            pg_build_fail_at(b, PG_D_BUILD_TYPE, i, op_name);
+            pg_build_fail(b, PG_D_BUILD_TYPE, i + 1, op_name);
             return NULL;
         }
     }
@@ -87,7 +88,7 @@ ptxgen_value ptxgen_const_int(ptxgen_builder *b, ptxgen_type type, int64_t value
         return (ptxgen_value){0};
     }
     if (!pg_type_is_int(b->m->ir->ctx->types, (pg_type){type.id})) {
-        pg_build_fail_at(b, PG_D_BUILD_TYPE, 0, "const");
+        pg_build_fail(b, PG_D_BUILD_TYPE, 1u, "const");
         return (ptxgen_value){0};
     }
     return (ptxgen_value){pg_const_int(b->k, (pg_type){type.id}, value).id};
@@ -99,7 +100,7 @@ ptxgen_value ptxgen_const_float(ptxgen_builder *b, ptxgen_type type, double valu
         return (ptxgen_value){0};
     }
     if (!pg_type_is_float(b->m->ir->ctx->types, (pg_type){type.id})) {
-        pg_build_fail_at(b, PG_D_BUILD_TYPE, 0, "const");
+        pg_build_fail(b, PG_D_BUILD_TYPE, 1u, "const");
         return (ptxgen_value){0};
     }
     return (ptxgen_value){pg_const_float(b->k, (pg_type){type.id}, value).id};

@@ -298,13 +298,14 @@ static void keep_places(pg_module *to, const pg_module *from)
     }
 }
 
-/* Takes `fresh` in the place of the module, if both print the same text. */
-static pg_status replace_module(manager *mg, pg_module *fresh, pg_diag_id id, const char *pass)
+/* Takes `fresh` in the place of the module if both print the same text, and else destroys it. */
+static pg_status replace_module(manager *mg, pg_module *fresh, bool *is_same)
 {
     pg_status st = print_module(&mg->after, fresh);
-    if (st != PG_OK || !pg_str_eq(pg_strbuf_str(&mg->before), pg_strbuf_str(&mg->after))) {
+    *is_same = st == PG_OK && pg_str_eq(pg_strbuf_str(&mg->before), pg_strbuf_str(&mg->after));
+    if (!*is_same) {
         pg_module_destroy(fresh);
-        return st != PG_OK ? st : pg_diag_add(mg->m->diags, id, (pg_loc){0}, pass);
+        return st;
     }
     fresh->props = mg->m->props;
     keep_places(fresh, mg->m);
@@ -341,6 +342,7 @@ static pg_status run_checks(manager *mg, const pass_entry *e)
 {
     const uint32_t checks = mg->opt->checks;
     const char *name = e->pass->name;
+    bool is_same = true;
     if (checks & PG_CHECK_TWICE) {
         PG_TRY(check_twice(mg, e));
     }
@@ -348,19 +350,27 @@ static pg_status run_checks(manager *mg, const pass_entry *e)
         pg_module *copy = NULL;
         PG_TRY(print_module(&mg->before, mg->m));
         PG_TRY(pg_module_clone(mg->m, mg->m->diags, &copy));
-        PG_TRY(replace_module(mg, copy, PG_D_PASS_CLONE, name));
+        PG_TRY(replace_module(mg, copy, &is_same));
+        if (!is_same) {
+            return pg_diag_add(mg->m->diags, PG_D_PASS_CLONE, (pg_loc){0}, name);
+        }
     }
     if (checks & PG_CHECK_ROUNDTRIP) {
         pg_module *copy = NULL;
         PG_TRY(print_module(&mg->before, mg->m));
         pg_status st = pg_parse(mg->m->ctx, pg_strbuf_str(&mg->before), mg->m->diags, &copy);
-        if (st != PG_OK) {
+        is_same = st == PG_OK;
+        if (is_same) {
+            PG_TRY(replace_module(mg, copy, &is_same));
+        } else {
             pg_module_destroy(copy);
-            return st == PG_E_NOMEM
-                       ? st
-                       : pg_diag_add(mg->m->diags, PG_D_PASS_ROUNDTRIP, (pg_loc){0}, name);
         }
-        PG_TRY(replace_module(mg, copy, PG_D_PASS_ROUNDTRIP, name));
+        if (st == PG_E_NOMEM) {
+            return st;
+        }
+        if (!is_same) {
+            return pg_diag_add(mg->m->diags, PG_D_PASS_ROUNDTRIP, (pg_loc){0}, name);
+        }
     }
     return mg->opt->verify == PG_VERIFY_EACH ? verify_after(mg, name) : PG_OK;
 }

@@ -6,7 +6,8 @@
 
 const pg_diag_info pg_diag_infos[PG_D_COUNT] = {
     {0, PG_SEV_NOTE, PG_OK, "", ""},
-#define DIAG(id, number, severity, status, text, help) {number, severity, status, text, help},
+#define DIAG(id, number, severity, status, text, help) \
+    {number, severity, status, PG_D_##id##_TEXT, help},
 #include "base/diags.def"
 };
 
@@ -101,7 +102,7 @@ pg_status pg_diag_addv(pg_diags *d, pg_diag_id id, pg_loc loc, va_list args)
     return (pg_status)info->status;
 }
 
-pg_status pg_diag_add(pg_diags *d, pg_diag_id id, pg_loc loc, ...)
+pg_status pg_diag_add_row(pg_diags *d, pg_diag_id id, pg_loc loc, ...)
 {
     va_list args;
     va_start(args, loc);

@@ -25,11 +25,16 @@ typedef enum pg_diag_id {
     PG_D_COUNT
 } pg_diag_id;
 
+/* The text of each row under a name of its own, so that the compiler can read it where the row is
+ * used: PG_D_x_TEXT. */
+#define DIAG(id, number, severity, status, text, help) static const char PG_D_##id##_TEXT[] = text;
+#include "base/diags.def"
+
 typedef struct pg_diag_info {
     uint16_t number;  /* 1203 prints as PG1203 */
     uint8_t severity; /* pg_severity */
     uint8_t status;   /* pg_status that an error of this kind leads to */
-    const char *text; /* pg_putf format */
+    const char *text; /* pg_putf format: PG_D_x_TEXT */
     const char *help; /* one sentence that says what to do; may be "" */
 } pg_diag_info;
 
@@ -54,9 +59,17 @@ typedef struct pg_diags {
 } pg_diags;
 
 void pg_diags_init(pg_diags *d, pg_arena *arena, pg_alloc alloc);
-/* Adds one. Returns the status of its row, so that `return pg_diag_add(...)` reads well; PG_OK for
- * notes and warnings. Arguments fill the row's format. */
-pg_status pg_diag_add(pg_diags *d, pg_diag_id id, pg_loc loc, ...);
+/* pg_diag_add(d, id, loc, ...): adds one, whose text the arguments fill. Gives the status of its
+ * row, so that `return pg_diag_add(...)` reads well; PG_OK for notes and warnings. `id` is the name
+ * of a row, PG_D_x, not an expression: its text is then known to the compiler, and -Wformat holds
+ * the arguments against it, as those of printf. */
+#define pg_diag_add(d, id, ...) \
+    (PG_CHECK_TEXT(pg_diag_text, id, __VA_ARGS__), pg_diag_add_row((d), (id), __VA_ARGS__))
+/* What stands behind it and functions like it. The first checks alone: it is never called, and thus
+ * defined nowhere; `what` is declared as pg_diag_text is. */
+#define PG_CHECK_TEXT(what, id, ...) ((void)sizeof(what(id##_TEXT, __VA_ARGS__)))
+int pg_diag_text(const char *text, pg_loc loc, ...) PG_PRINTF(1, 3);
+pg_status pg_diag_add_row(pg_diags *d, pg_diag_id id, pg_loc loc, ...);
 pg_status pg_diag_addv(pg_diags *d, pg_diag_id id, pg_loc loc, va_list args);
 /* Adds one of another list, whose arena may go first. */
 void pg_diags_copy(pg_diags *d, const pg_diag *from);

@@ -387,7 +387,12 @@ static bool put_item(pg_strbuf *b, const format_spec *spec, char kind, arguments
     }
 }
 
-#define PLURAL "%(s)"
+#define PLURAL "(s)"
+
+static bool is_plural(const char *at)
+{
+    return strncmp(at, PLURAL, sizeof PLURAL - 1) == 0;
+}
 
 void pg_putv(pg_strbuf *b, const char *format, va_list args)
 {
@@ -395,14 +400,14 @@ void pg_putv(pg_strbuf *b, const char *format, va_list args)
     va_copy(copy.list, args);
     while (*format != '\0') {
         const char *run = format;
-        while (*format != '\0' && *format != '%') {
+        while (*format != '\0' && *format != '%' && (*format != '(' || !is_plural(format))) {
             format++;
         }
         pg_put_str(b, (pg_str){run, (size_t)(format - run)});
         if (*format == '\0') {
             break;
         }
-        if (strncmp(format, PLURAL, sizeof PLURAL - 1) == 0) {
+        if (*format == '(') {
             pg_put(b, copy.last == 1 ? "" : "s");
             format += sizeof PLURAL - 1;
             continue;

@@ -66,10 +66,9 @@ void pg_put_f64(pg_strbuf *b, double x);
  * float. */
 void pg_put_f32(pg_strbuf *b, float x);
 /* printf subset: %d %i %u %x %X %lld %llu %llx %ld %lu %zu %c %s %.*s %% with an optional
- * zero-padded or plain width (%5d %04x %-10s). No floats, no locale. */
-void pg_putf(pg_strbuf *b, const char *format, ...) PG_PRINTF(2, 3);
-/* The same of formats from tables, which are not checked. There `%(s)` is the s of a plural:
+ * zero-padded or plain width (%5d %04x %-10s). No floats, no locale. `(s)` is the s of a plural:
  * nothing where the number before it is 1. */
+void pg_putf(pg_strbuf *b, const char *format, ...) PG_PRINTF(2, 3);
 void pg_putv(pg_strbuf *b, const char *format, va_list args);
 /* JSON string with quotes and escapes. */
 void pg_put_json(pg_strbuf *b, pg_str s);

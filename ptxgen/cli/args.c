@@ -3,11 +3,6 @@
 
 #include "cli.h"
 
-static run_exit usage(const cli *c, int number, const char *a, const char *b, const char *d)
-{
-    return run_fail(&c->msgs, RUN_USAGE, number, NULL, a, b, d);
-}
-
 /* A value that the option cannot have. */
 static run_exit wrong_value(cli *c, const cli_option_row *row, const char *value)
 {
@@ -92,8 +87,8 @@ static run_exit add_given(cli *c, cli_option o, const char *value)
             bool is_same_name = strcmp(before->pair.name, g->pair.name) == 0;
             bool is_same_file = o == CLI_OPT_OUT && strcmp(before->pair.value, g->pair.value) == 0;
             if (before->option == o && (is_same_name || is_same_file)) {
-                return usage(c, RUN_MSG_USAGE_REPEATED, row->text,
-                             is_same_name ? g->pair.name : g->pair.value, "");
+                return run_fail(&c->msgs, RUN_USAGE, RUN_MSG_USAGE_REPEATED, NULL, row->text,
+                                is_same_name ? g->pair.name : g->pair.value);
             }
         }
     }
@@ -166,11 +161,12 @@ static run_exit parse_option(cli *c, int argc, char **argv, int *at)
     cli_option o = find_option(c->command, text, len);
     const char *value = text[len] == '\0' ? NULL : text + len + (text[len] == '=');
     if (o == CLI_OPTION_COUNT) {
-        return usage(c, RUN_MSG_USAGE_OPTION, cli_commands[c->command].name, text,
-                     suggest_option(c, text));
+        return run_fail(&c->msgs, RUN_USAGE, RUN_MSG_USAGE_OPTION, NULL,
+                        cli_commands[c->command].name, text, suggest_option(c, text));
     }
     if (cli_options_table[o].kind == CLI_FLAG && value != NULL) {
-        return usage(c, RUN_MSG_USAGE_UNWANTED, cli_options_table[o].text, "", "");
+        return run_fail(&c->msgs, RUN_USAGE, RUN_MSG_USAGE_UNWANTED, NULL,
+                        cli_options_table[o].text);
     }
     if (cli_options_table[o].kind == CLI_FLAG ||
         (cli_options_table[o].kind == CLI_MAYBE && value == NULL)) {
@@ -178,7 +174,8 @@ static run_exit parse_option(cli *c, int argc, char **argv, int *at)
     }
     if (value == NULL) {
         if (*at + 1 >= argc) {
-            return usage(c, RUN_MSG_USAGE_NO_VALUE, cli_options_table[o].text, "", "");
+            return run_fail(&c->msgs, RUN_USAGE, RUN_MSG_USAGE_NO_VALUE, NULL,
+                            cli_options_table[o].text);
         }
         value = argv[++*at];
     }
@@ -191,7 +188,8 @@ run_exit cli_no_command(cli *c, const char *name)
     for (int i = 0; i < CLI_COMMAND_COUNT; i++) {
         pg_nearest_try(&near, pg_str_of(cli_commands[i].name));
     }
-    return usage(c, RUN_MSG_USAGE_COMMAND, name, run_suggestion(&c->arena, &near), "");
+    return run_fail(&c->msgs, RUN_USAGE, RUN_MSG_USAGE_COMMAND, NULL, name,
+                    run_suggestion(&c->arena, &near));
 }
 
 static run_exit find_command(cli *c, const char *name)
@@ -206,7 +204,7 @@ static run_exit find_command(cli *c, const char *name)
     }
     for (size_t i = 0; i < PG_COUNT_OF(later); i++) {
         if (strcmp(name, later[i]) == 0) {
-            return usage(c, RUN_MSG_USAGE_LATER, name, "", "");
+            return run_fail(&c->msgs, RUN_USAGE, RUN_MSG_USAGE_LATER, NULL, name);
         }
     }
     return cli_no_command(c, name);
@@ -223,8 +221,8 @@ static run_exit check_operands(const cli *c)
     if (c->n_operands > row->most && row->most < CLI_MAX_OPERANDS) {
         pg_putf(&more, ": '%s' is one too many", c->operands[row->most]);
     }
-    run_exit status =
-        usage(c, RUN_MSG_USAGE_OPERANDS, row->name, row->operands, pg_strbuf_str(&more).ptr);
+    run_exit status = run_fail(&c->msgs, RUN_USAGE, RUN_MSG_USAGE_OPERANDS, NULL, row->name,
+                               row->operands, pg_strbuf_str(&more).ptr);
     pg_strbuf_fini(&more);
     return status;
 }

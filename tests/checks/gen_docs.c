@@ -144,9 +144,7 @@ static void put_cell(const char *text)
         if (*text == '|' || *text == '<' || *text == '*') {
             putchar('\\');
         }
-        if (text[0] != '%' || text[1] != '(') { /* %(s), the s of a plural, stands as (s) */
-            putchar(*text);
-        }
+        putchar(*text);
     }
 }
 

@@ -145,6 +145,14 @@ Test(tensormap, each_rule_on_both_sides_of_its_limit)
     }
 }
 
+/* What the executor fills each row's text with; the compiler checks that the texts take it. */
+Test(tensormap, texts_take_a_name_and_a_number)
+{
+#define CASE(rule, index, good, bad) \
+    PG_CHECK_TEXT(pg_diag_text, PG_D_##rule, (pg_loc){0, 0}, "box", 1ULL);
+#include "tests/exec/tensormap_cases.inc"
+}
+
 Test(tensormap, every_rule_has_a_case)
 {
     for (size_t r = 0; r < pe_tm_n_rules; r++) {

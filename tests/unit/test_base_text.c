@@ -199,6 +199,35 @@ Test(base_text, diagnostics_are_copied_and_taken_back)
     pg_arena_fini(&a);
 }
 
+/* One conversion that pg_putf knows, behind its '%'; NULL for others, of which printf has many. */
+static const char *skip_conversion(const char *at)
+{
+    static const char *const kinds[] = {"d",   "i",  "u",  "x",  "X", "lld", "llu",
+                                        "llx", "ld", "lu", "zu", "c", "s",   "%"};
+    at += strspn(at, "-0");
+    at += strspn(at, "123456789");
+    if (strncmp(at, ".*s", 3) == 0) {
+        return at + 3;
+    }
+    for (size_t k = 0; k < PG_COUNT_OF(kinds); k++) {
+        if (strncmp(at, kinds[k], strlen(kinds[k])) == 0) {
+            return at + strlen(kinds[k]);
+        }
+    }
+    return NULL;
+}
+
+Test(base_text, rows_have_conversions_that_exist)
+{
+    for (int i = 1; i < PG_D_COUNT; i++) {
+        const char *at = pg_diag_infos[i].text;
+        while (at != NULL && (at = strchr(at, '%')) != NULL) {
+            at = skip_conversion(at + 1);
+            cr_expect_not_null(at, "PG%04d: %s", pg_diag_infos[i].number, pg_diag_infos[i].text);
+        }
+    }
+}
+
 Test(base_text, rows_of_the_table_are_sorted_and_complete)
 {
     for (int i = 1; i < PG_D_COUNT; i++) {

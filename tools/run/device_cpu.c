@@ -20,10 +20,11 @@ typedef struct cpu {
 /* An array beyond the address space is memory that ran out too. */
 static run_exit failed(const cpu *c, ptxexec_status status)
 {
-    bool is_memory = status == PTXEXEC_E_NOMEM || status == PTXEXEC_E_RESOURCE;
-    return run_fail(c->base.msgs, is_memory ? RUN_TOOL : RUN_DEFECT,
-                    is_memory ? RUN_MSG_NO_MEMORY : RUN_MSG_EXECUTOR, c->base.launch->file,
-                    ptxexec_status_text(status));
+    const char *file = c->base.launch->file;
+    return status == PTXEXEC_E_NOMEM || status == PTXEXEC_E_RESOURCE
+               ? run_fail(c->base.msgs, RUN_TOOL, RUN_MSG_NO_MEMORY, file)
+               : run_fail(c->base.msgs, RUN_DEFECT, RUN_MSG_EXECUTOR, file,
+                          ptxexec_status_text(status));
 }
 
 /* What a refusal by the executor means for the user, once its reasons are printed. */

@@ -150,7 +150,8 @@ static const pg_diag_info *info_of(int number)
     return info;
 }
 
-run_exit run_fail_at(const run_msgs *m, run_exit exit, int number, const char *file, uint32_t line)
+run_exit run_fail_row_at(const run_msgs *m, run_exit exit, int number, const char *file,
+                         uint32_t line)
 {
     const pg_diag_info *info = info_of(number);
     const run_note note = {.file = file,
@@ -176,7 +177,7 @@ static void put_help(pg_strbuf *out, const char *help, const char *command)
     pg_putf(out, "%.*s%s%s", (int)(at - help), help, command, at + sizeof place - 1);
 }
 
-run_exit run_fail(const run_msgs *m, run_exit exit, int number, const char *file_or_null, ...)
+run_exit run_fail_row(const run_msgs *m, run_exit exit, int number, const char *file_or_null, ...)
 {
     const pg_diag_info *info = info_of(number);
     pg_strbuf text;

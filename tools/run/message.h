@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "base/arena.h"
+#include "base/diag.h"
 #include "base/suggest.h"
 
 /* Exit statuses of the command line; tools return the one that their failure leads to. */
@@ -29,6 +30,9 @@ enum {
 #include "base/diags.def"
     RUN_MSG_END
 };
+#define DIAG(id, number, severity, status, text, help) \
+    static const char RUN_MSG_##id##_TEXT[] = text;
+#include "base/diags.def"
 
 struct run_json;
 
@@ -57,10 +61,20 @@ uint32_t run_first_column(const char *text, uint32_t line);
 /* result.c: the diagnostics of a result; `source` is the text that they speak of, or NULL. */
 void run_print_result(const run_msgs *m, const char *file, const char *source,
                       const ptxgen_result *r);
-/* Fills the row's format with the arguments and prints it; returns `exit`. */
-run_exit run_fail(const run_msgs *m, run_exit exit, int number, const char *file_or_null, ...);
+/* run_fail(m, exit, number, file_or_null, ...): fills the row's text with the arguments and prints
+ * it; returns `exit`. `number` is the name of a row, RUN_MSG_x, so that the compiler checks the
+ * arguments (base/diag.h). */
+#define run_fail(m, exit, number, ...)                  \
+    (PG_CHECK_TEXT(run_fail_text, number, __VA_ARGS__), \
+     run_fail_row((m), (exit), (number), __VA_ARGS__))
+int run_fail_text(const char *text, const char *file_or_null, ...) PG_PRINTF(1, 3);
+run_exit run_fail_row(const run_msgs *m, run_exit exit, int number, const char *file_or_null, ...);
 /* The same of a line, for a row without arguments. */
-run_exit run_fail_at(const run_msgs *m, run_exit exit, int number, const char *file, uint32_t line);
+#define run_fail_at(m, exit, number, file, line)   \
+    (PG_CHECK_TEXT(run_fail_text, number, (file)), \
+     run_fail_row_at((m), (exit), (number), (file), (line)))
+run_exit run_fail_row_at(const run_msgs *m, run_exit exit, int number, const char *file,
+                         uint32_t line);
 /* No kernel of a file was chosen: there is none of that name, or of several none was named (NULL).
  */
 run_exit run_fail_entry(const run_msgs *m, pg_arena *a, const char *file, const char *entry_or_null,
