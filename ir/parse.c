@@ -232,10 +232,32 @@ static bool parse_kernel_head(pg_parser *p)
            pg_parse_attrs(p, &p->kernel->attrs);
 }
 
+/* Room for the values of a large kernel, for they are many bytes to move: one for each line up to
+ * that of the closing brace, if it stands where it usually does. Nothing depends on that. */
+static void make_room(pg_parser *p)
+{
+    enum { LEAST_LINE = 16 /* bytes of a line that makes a value, about */ };
+    const pg_str text = p->lexer.source;
+    const char *const begin = text.ptr + p->lexer.at, *const end = text.ptr + text.len;
+    const char *at = begin;
+    uint32_t n_lines = 0;
+    while (at < end && *at != '}' && (at = memchr(at, '\n', (size_t)(end - at))) != NULL) {
+        n_lines++;
+        at++;
+    }
+    const size_t n_bytes = (size_t)((at == NULL ? end : at) - begin);
+    const uint32_t n = n_bytes / LEAST_LINE < n_lines ? (uint32_t)(n_bytes / LEAST_LINE) : n_lines;
+    (void)(pg_vec_room(&p->module->arena, &p->kernel->values, n) &&
+           pg_vec_room(&p->scratch, &p->defs, n));
+}
+
 /* The launch region, if it is there, and the operations. Of a kernel whose header is wrong they are
  * read for their own errors. */
 static void parse_kernel_body(pg_parser *p, bool is_good)
 {
+    if (is_good) {
+        make_room(p);
+    }
     pg_parse_extra_brace(p);
     if (p->tok.kind == PG_TOK_WORD && pg_str_is(p->tok.text, "launch")) {
         pg_parse_advance(p);

@@ -22,9 +22,9 @@ typedef struct pg_verifier {
     pg_arena scratch; /* of the kernel at hand */
     pg_arena shared;
     uint32_t n_errors_before;
-    pg_status status; /* of the first error */
-    uint32_t props;   /* that are to hold */
-    bool is_launch;   /* the region at hand is the launch region */
+    pg_status status;          /* of the first error */
+    uint32_t props;            /* that are to hold */
+    bool is_launch;            /* the region at hand is the launch region */
     uint32_t depth, n_checked; /* regions around, operations of the body so far */
     /* Who runs the operation at hand: warps of its partition or kernel; whether the text had an
      * error about that. */
