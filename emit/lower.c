@@ -280,11 +280,12 @@ static bool is_any_smem(const pg_lw *c)
  * stays until the module is gone, so that many kernels get less. */
 static void make_room(pg_lw *c, pg_ptx_func *f)
 {
-    enum { FEW_KERNELS = 4, OF_TILE = 16, OF_TILE_OF_MANY = 6, FEW = 2000 };
+    enum { FEW_KERNELS = 4, OF_TILE = 16, OF_TILE_OF_MANY = 6, FEW = 2000, PART = 16, ENDS = 64 };
     const pg_region *body = c->k->body;
     const bool is_small = c->k->n_insts < FEW, is_one_of_few = c->n_kernels <= FEW_KERNELS;
     const uint32_t of_tile = 1 + (is_one_of_few ? OF_TILE : OF_TILE_OF_MANY);
-    uint32_t n = is_small ? 0 : c->k->n_insts;
+    /* What begins and ends a kernel must not be what its code grows by half for. */
+    uint32_t n = is_small ? 0 : c->k->n_insts + c->k->n_insts / PART + ENDS;
     for (const pg_inst *i = is_small ? body->first : NULL; i != NULL; i = pg_inst_walk(i, body)) {
         const bool is_tile = i->n_out != 0 && pg_val_info(c->k, i->out[0])->kind == PG_TY_TILE;
         n += is_tile ? of_tile : 1;
