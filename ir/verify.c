@@ -334,7 +334,8 @@ static void check_kernel(pg_verifier *v, const pg_kernel *k)
         check_region(v, k->body);
     }
     if (v->diags->n_errors == v->n_errors_before && v->n_checked != k->n_in_body) {
-        (void)pg_diag_internal(v->diags, __FILE__, __LINE__, "a kernel's operations were miscounted");
+        (void)pg_diag_internal(v->diags, __FILE__, __LINE__,
+                               "a kernel's operations were miscounted");
     }
     pg_verify_partitions(v);
     pg_verify_tokens(v);
