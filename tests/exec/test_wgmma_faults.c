@@ -1,5 +1,6 @@
 /* test_wgmma_faults.c: what a warp group may not do, each beside a neighbour that is right, over
- * many seeds; and that a product reads shared memory between its issue and its wait. */
+ * many seeds; every reserved bit of a descriptor; and that a product reads shared memory between
+ * its issue and its wait. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,6 +29,10 @@
 #define MMA_TF32                                                                                 \
     "wgmma.mma_async.sync.aligned.m64n8k8.f32.tf32.tf32 {%f0,%f1,%f2,%f3}, %rd10, %rd11, 1, 1, " \
     "1;\n"
+/* 32 columns, in groups of 8 that lie the stride of the descriptor apart. */
+#define MMA_WIDE                                                                              \
+    "wgmma.mma_async.sync.aligned.m64n32k16.f32.f16.f16 {%f10,%f11,%f12,%f13,%f14,%f15,%f16," \
+    "%f17,%f18,%f19,%f20,%f21,%f22,%f23,%f24,%f25}, %rd10, %rd11, 0, 1, 1, 0, 0;\n"
 #define STORE      "st.global.f32 [%rd5], %f0;\n"
 #define STORE_NEXT "st.global.f32 [%rd5], %f4;\n"
 
@@ -131,6 +136,14 @@ static const pair pairs[] = {
      "scale-d is true in", 0},
     {"behind shared memory", PTXEXEC_F_OUT_OF_BOUNDS,
      BEGIN "mov.u64 %rd11, 0x0000001000081040;\n" FENCE MMA COMMIT WAIT(0), "matrix B", 0},
+    {"the last row of A behind shared memory", PTXEXEC_F_OUT_OF_BOUNDS,
+     BEGIN "mov.u64 %rd10, 0x0000024700080040;\n" FENCE MMA COMMIT WAIT(0), "matrix A", 0},
+    {"the last row of A within it", GOOD,
+     BEGIN "mov.u64 %rd10, 0x0000024600080040;\n" FENCE MMA COMMIT WAIT(0), "", 0},
+    {"the last column of B behind shared memory", PTXEXEC_F_OUT_OF_BOUNDS,
+     BEGIN "mov.u64 %rd11, 0x0000055100080040;\n" FENCE MMA_WIDE COMMIT WAIT(0), "matrix B", 0},
+    {"the last column of B within it", GOOD,
+     BEGIN "mov.u64 %rd11, 0x0000055000080040;\n" FENCE MMA_WIDE COMMIT WAIT(0), "", 0},
     {"before shared memory", PTXEXEC_F_OUT_OF_BOUNDS,
      BEGIN "mov.u64 %rd10, 0x000000100008003F;\n" FENCE MMA COMMIT WAIT(0), "matrix A", 0},
     {"poison of B reaches its columns", PTXEXEC_F_POISON_BRANCH,
@@ -174,6 +187,36 @@ static uint32_t try_pair(const pair *p)
     return 0;
 }
 
+/* Bits of a descriptor that are fields; all others are reserved. */
+static bool is_field(uint32_t bit)
+{
+    return bit <= 13 || (bit >= 16 && bit <= 29) || (bit >= 32 && bit <= 45) ||
+           (bit >= 49 && bit <= 51) || bit >= 62;
+}
+
+static uint32_t try_reserved(void)
+{
+    static ptx_result r;
+    char body[4096];
+    uint32_t n_bad = 0;
+    for (uint32_t k = 0; k < 2 * 64; k++) {
+        uint32_t bit = k / 2;
+        if (is_field(bit)) {
+            continue;
+        }
+        (void)snprintf(body, sizeof body, "%sxor.b64 %%rd1%u, %%rd1%u, 0x%llx;\n%s", BEGIN, k % 2,
+                       k % 2, 1ull << bit, FENCE MMA COMMIT WAIT(0));
+        ptx_case c = {.body = body, .block = 128, .out_size = 1024};
+        ptx_run(&c, &r);
+        if (r.status != PTXEXEC_E_FAULT || r.fault.kind != PTXEXEC_F_DESCRIPTOR) {
+            printf("bit %u of the descriptor of %s: status %d: %s\n", bit, k % 2 == 0 ? "A" : "B",
+                   (int)r.status, r.message);
+            n_bad++;
+        }
+    }
+    return n_bad;
+}
+
 /* B, or A, is overwritten by twos between the product and its wait: with some seeds the product is
  * of what was there, with others of what came. */
 static uint32_t try_times(const char *name, uint32_t at, bool has_wait)
@@ -213,6 +256,7 @@ int main(void)
     for (uint32_t k = 0; k < sizeof pairs / sizeof pairs[0]; k++) {
         n_bad += try_pair(&pairs[k]);
     }
+    n_bad += try_reserved();
     n_bad += try_times("A before the wait", 0, false);
     n_bad += try_times("B before the wait", 2048, false);
     n_bad += try_times("A behind the wait", 0, true);
