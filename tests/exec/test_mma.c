@@ -343,6 +343,46 @@ static bool try_rounding(void)
     return is_ok;
 }
 
+/* Doubles go by fused steps, in the order of k: in another order, or by products that are rounded,
+ * these sums are others. */
+static bool try_steps(void)
+{
+    static ptx_result r;
+    static const char *const shapes_of[] = {
+        "m8n8k4.row.col.f64.f64.f64.f64 {%d6,%d7}, {%d3}, {%d4}, {%d5,%d5}",
+        "m16n8k4.row.col.f64.f64.f64.f64 {%d6,%d7,%d8,%d9}, {%d3,%d3}, {%d4}, {%d5,%d5,%d5,%d5}"};
+    static const double cases[][10] = {
+        /* rows of A, columns of B, C, result */
+        {0x1p53, 1, 1, -0x1p53, 1, 1, 1, 1, 0, 0},
+        {-0x1p53, 0x1p53, 1, 1, 1, 1, 1, 1, 0, 2},
+        {1 + 0x1p-30, 0, 0, 0, 1 + 0x1p-30, 0, 0, 0, -1 - 0x1p-29, 0x1p-60},
+        {0, 0, 0, 1 + 0x1p-30, 0, 0, 0, 1 - 0x1p-30, -1, -0x1p-60},
+    };
+    bool is_ok = true;
+    for (uint32_t k = 0; k < 2 * sizeof cases / sizeof cases[0]; k++) {
+        const double *in = cases[k / 2];
+        char body[1024];
+        (void)snprintf(body, sizeof body,
+                       "and.b32 %%r3, %%r1, 3;\nmad.wide.u32 %%rd3, %%r3, 8, %%rd1;\n"
+                       "ld.global.f64 %%d3, [%%rd3];\nld.global.f64 %%d4, [%%rd3+32];\n"
+                       "ld.global.f64 %%d5, [%%rd1+64];\nmma.sync.aligned.%s;\n"
+                       "mad.wide.u32 %%rd3, %%r1, 8, %%rd2;\nst.global.f64 [%%rd3], %%d6;",
+                       shapes_of[k % 2]);
+        ptx_case c = {.body = body, .in = in, .in_size = sizeof cases[0], .out_size = 256};
+        ptx_run(&c, &r);
+        double x = 0;
+        for (uint32_t l = 0; l < 32 && is_ok; l++) {
+            memcpy(&x, r.out + l * sizeof x, sizeof x);
+            is_ok = r.status == PTXEXEC_OK && x == in[9];
+        }
+        if (!is_ok) {
+            printf("steps of doubles %u: %.17g, expected %.17g %s\n", k, x, in[9], r.message);
+            return false;
+        }
+    }
+    return true;
+}
+
 /* ---- matrices in shared memory ----------------------------------------------------------------
  */
 
@@ -411,7 +451,8 @@ static bool try_movmatrix(void)
     return is_ok;
 }
 
-/* An instruction of the whole warp, reached by a part of it, and an operand never written. */
+/* An instruction of the whole warp, reached by a part of it, and an operand never written, beside
+ * what may be so: addresses that x1 and x2 do not take. */
 static bool try_misuse(void)
 {
     static ptx_result r;
@@ -425,6 +466,25 @@ static bool try_misuse(void)
         {"setp.lt.u32 %p1, %r1, 7;\nmov.b32 %r3, 0;\n@%p1 exit;\n"
          "movmatrix.sync.aligned.m8n8.trans.b16 %r4, %r3;",
          PTXEXEC_F_DIVERGED},
+        {"setp.lt.u32 %p1, %r1, 7;\nmov.b32 %r3, 0;\nmov.f32 %f0, 0f00000000;\n@%p1 exit;\n"
+         "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f4,%f5,%f6,%f7}, {%r3,%r3}, {%r3}, "
+         "{%f0,%f0,%f0,%f0};",
+         PTXEXEC_F_DIVERGED},
+        {"setp.lt.u32 %p1, %r1, 7;\nmov.f64 %d1, 0d0000000000000000;\n@%p1 exit;\n"
+         "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%d2,%d3}, {%d1}, {%d1}, {%d1,%d1};",
+         PTXEXEC_F_DIVERGED},
+        {"setp.lt.u32 %p1, %r1, 7;\nmov.b32 %r3, 0;\n@%p1 exit;\n"
+         "mma.sync.aligned.m8n8k32.row.col.s32.s4.s4.s32 {%r4,%r5}, {%r3}, {%r3}, {%r3,%r3};",
+         PTXEXEC_F_DIVERGED},
+        {"setp.lt.u32 %p1, %r1, 8;\nmov.u32 %r3, sm;\n@%p1 mad.lo.u32 %r4, %r1, 16, %r3;\n"
+         "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r5}, [%r4];",
+         PTXEXEC_F_NONE},
+        {"setp.lt.u32 %p1, %r1, 16;\nmov.u32 %r3, sm;\n@%p1 mad.lo.u32 %r4, %r1, 16, %r3;\n"
+         "mov.b32 %r5, 0;\nstmatrix.sync.aligned.m8n8.x2.shared.b16 [%r4], {%r5,%r5};",
+         PTXEXEC_F_NONE},
+        {"setp.lt.u32 %p1, %r1, 15;\nmov.u32 %r3, sm;\n@%p1 mad.lo.u32 %r4, %r1, 16, %r3;\n"
+         "ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r5,%r6}, [%r4];",
+         PTXEXEC_F_POISON_ADDRESS},
         {"mov.u32 %r3, sm;\nldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r4}, [%r3+8];",
          PTXEXEC_F_MISALIGNED},
         {"mov.u32 %r3, sm;\nldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r4}, [%r3];\n"
@@ -435,7 +495,8 @@ static bool try_misuse(void)
     for (uint32_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
         ptx_case c = {.body = cases[k].body};
         ptx_run(&c, &r);
-        if (r.status != PTXEXEC_E_FAULT || r.fault.kind != cases[k].kind) {
+        bool is_good = cases[k].kind == PTXEXEC_F_NONE;
+        if (r.status != (is_good ? PTXEXEC_OK : PTXEXEC_E_FAULT) || r.fault.kind != cases[k].kind) {
             printf("misuse %u: status %d, kind %d, %s\n", k, (int)r.status, (int)r.fault.kind,
                    r.message);
             is_ok = false;
@@ -610,6 +671,7 @@ int main(void)
         n_bad += try_matrices(1u << k / 4, (k & 1) != 0, (k & 2) != 0) ? 0 : 1;
     }
     n_bad += try_rounding() ? 0 : 1;
+    n_bad += try_steps() ? 0 : 1;
     n_bad += try_movmatrix() ? 0 : 1;
     n_bad += try_misuse() ? 0 : 1;
     n_bad += try_poison() ? 0 : 1;

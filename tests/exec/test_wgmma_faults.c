@@ -1,6 +1,6 @@
 /* test_wgmma_faults.c: what a warp group may not do, each beside a neighbour that is right, over
- * many seeds; every reserved bit of a descriptor; and that a product reads shared memory between
- * its issue and its wait. */
+ * many seeds; shapes and types that do not go together; every reserved bit of a descriptor; and
+ * that a product reads shared memory between its issue and its wait. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -187,6 +187,62 @@ static uint32_t try_pair(const pair *p)
     return 0;
 }
 
+/* Shape and types of products, and the immediates behind scale-d: which there are. */
+static const struct {
+    const char *form;
+    uint32_t n_acc;
+    const char *rest;
+    bool is_known;
+} forms[] = {
+    {"m64n40k16.f32.f16.f16", 20, "1, 1, 0, 0", true},
+    {"m64n36k16.f32.f16.f16", 18, "1, 1, 0, 0", false},
+    {"m64n8k8.f32.f16.f16", 4, "1, 1, 0, 0", false},
+    {"m64n8k32.f32.f16.f16", 4, "1, 1, 0, 0", false},
+    {"m64n8k16.f32.f16.bf16", 4, "1, 1, 0, 0", false},
+    {"m64n8k16.f16.bf16.bf16", 2, "1, 1, 0, 0", false},
+    {"m64n8k16.f32.f16.f16", 4, "1, 1, 0", false},
+    {"m64n8k16.f32.f16.f16", 4, "1, 2, 0, 0", false},
+    {"m64n8k16.f32.f16.f16", 4, "1, 1, 0, -1", false},
+    {"m64n8k16.f32.f16.f16", 3, "1, 1, 0, 0", false},
+    {"m64n8k8.f32.tf32.tf32", 4, "1, 1", true},
+    {"m64n8k8.f32.tf32.tf32", 4, "1, 1, 0, 0", false},
+    {"m64n8k32.f32.e4m3.e5m2", 4, "1, 1", true},
+    {"m64n8k16.f32.e4m3.e4m3", 4, "1, 1", false},
+    {"m64n24k32.s32.s8.u8", 12, "", true},
+    {"m64n32k32.s32.s8.u8", 16, "", true},
+    {"m64n40k32.s32.s8.u8", 20, "", false},
+    {"m64n8k32.s32.s8.s8.satfinite", 4, "", true},
+    {"m64n8k16.f32.f16.f16.satfinite", 4, "1, 1, 0, 0", false},
+    {"m64n8k256.s32.b1.b1.and.popc", 4, "", true},
+    {"m64n8k256.s32.b1.b1.xor.popc", 4, "", false},
+    {"m64n8k128.s32.b1.b1.and.popc", 4, "", false},
+};
+
+static uint32_t try_forms(void)
+{
+    static ptx_result r;
+    uint32_t n_bad = 0;
+    for (uint32_t k = 0; k < sizeof forms / sizeof forms[0]; k++) {
+        char body[4096];
+        size_t n = (size_t)snprintf(body, sizeof body, "%swgmma.mma_async.sync.aligned.%s {%%r20",
+                                    BEGIN FENCE, forms[k].form);
+        for (uint32_t j = 1; j < forms[k].n_acc; j++) {
+            n += (size_t)snprintf(body + n, sizeof body - n, ", %%r%u", 20 + j);
+        }
+        (void)snprintf(body + n, sizeof body - n, "}, %%rd10, %%rd11, 0%s%s;\n%s",
+                       forms[k].rest[0] != 0 ? ", " : "", forms[k].rest, COMMIT WAIT(0));
+        ptx_case c = {.body = body, .block = 128, .out_size = 1024};
+        ptx_run(&c, &r);
+        bool is_refused = r.status != PTXEXEC_OK && r.status != PTXEXEC_E_FAULT;
+        if (is_refused == forms[k].is_known) {
+            printf("%s, %s: status %d: %s\n", forms[k].form, forms[k].rest, (int)r.status,
+                   r.message);
+            n_bad++;
+        }
+    }
+    return n_bad;
+}
+
 /* Bits of a descriptor that are fields; all others are reserved. */
 static bool is_field(uint32_t bit)
 {
@@ -256,6 +312,7 @@ int main(void)
     for (uint32_t k = 0; k < sizeof pairs / sizeof pairs[0]; k++) {
         n_bad += try_pair(&pairs[k]);
     }
+    n_bad += try_forms();
     n_bad += try_reserved();
     n_bad += try_times("A before the wait", 0, false);
     n_bad += try_times("B before the wait", 2048, false);

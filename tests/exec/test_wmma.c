@@ -1,6 +1,7 @@
 /* test_wmma.c: wmma.mma of every shape and type on fragments whose registers are all the same, so
- * that which lane holds which element does not matter: each element of D is c + k a b. The matrices
- * of nvcc's programs (tests/peer) have places. */
+ * that which lane holds which element does not matter: each element of D is c + k a b. Then
+ * matrices that lie row by row or column by column, whole, and with an element that was never
+ * written. (The matrices of nvcc's programs, tests/peer, have places too.) */
 #include <criterion/criterion.h>
 #include <stdio.h>
 
@@ -99,4 +100,80 @@ Test(exec_wmma, products_of_every_type)
     for (size_t k = 0; k < sizeof products / sizeof products[0]; k++) {
         try_product(&products[k]);
     }
+}
+
+/* Words 0, 1, 2 ... of shared memory as a matrix of 16 x 16, 20 to a row or column, into one of 16
+ * to a row or column. */
+static void try_order(bool is_col_in, bool is_col_out)
+{
+    static char text[4096];
+    (void)snprintf(text, sizeof text,
+                   "%s.visible .entry k(.param .u64 out)\n{\n.reg .b32 %%r<16>;\n.reg .b64 "
+                   "%%rd<4>;\n.reg .pred %%p<2>;\n.shared .align 16 .b8 sm[1280];\n"
+                   "ld.param.u64 %%rd1, [out];\nmov.u32 %%r1, %%tid.x;\nmov.u32 %%r2, sm;\n"
+                   "mad.lo.u32 %%r2, %%r1, 4, %%r2;\n$L:\nst.shared.b32 [%%r2], %%r1;\n"
+                   "add.u32 %%r2, %%r2, 128;\nadd.u32 %%r1, %%r1, 32;\n"
+                   "setp.lt.u32 %%p1, %%r1, 320;\n@%%p1 bra $L;\nbar.sync 0;\nmov.u32 %%r2, sm;\n"
+                   "wmma.load.c.sync.aligned.%s.m16n16k16.shared.s32 "
+                   "{%%r3,%%r4,%%r5,%%r6,%%r7,%%r8,%%r9,%%r10}, [%%r2], 20;\n"
+                   "wmma.store.d.sync.aligned.%s.m16n16k16.global.s32 [%%rd1], "
+                   "{%%r3,%%r4,%%r5,%%r6,%%r7,%%r8,%%r9,%%r10};\nret;\n}\n",
+                   EXEC_HEAD("sm_80"), is_col_in ? "col" : "row", is_col_out ? "col" : "row");
+    exec_job job = {.ptx = text, .block = 32, .out_size = 1024};
+    exec_job_run(&job);
+    cr_assert_eq(job.status, PTXEXEC_OK);
+    for (uint32_t row = 0; row < 16; row++) {
+        for (uint32_t col = 0; col < 16; col++) {
+            uint32_t got = 0;
+            uint32_t want = is_col_in ? col * 20 + row : row * 20 + col;
+            memcpy(&got, job.out + 4 * (is_col_out ? col * 16 + row : row * 16 + col), 4);
+            cr_assert_eq(got, want, "%d %d: row %u, column %u: %u, expected %u", is_col_in,
+                         is_col_out, row, col, got, want);
+        }
+    }
+    exec_job_end(&job);
+}
+
+Test(exec_wmma, matrices_by_rows_and_columns)
+{
+    for (uint32_t k = 0; k < 4; k++) {
+        try_order((k & 1) != 0, (k & 2) != 0);
+    }
+}
+
+/* Element (2, 5) of A, or of B, was never written: a row of the result is uninitialised, or two
+ * columns, since a register holds two elements. */
+static void try_hole(const char *which, uint32_t hole, uint64_t n_words)
+{
+    static char text[8192];
+    (void)snprintf(
+        text, sizeof text,
+        "%s.visible .entry k(.param .u64 out)\n{\n.reg .b16 %%h1;\n.reg .b32 %%r<48>;\n.reg .b64 "
+        "%%rd<4>;\n.reg .pred %%p<4>;\n.shared .align 16 .b8 sm[1024];\nld.param.u64 %%rd1, "
+        "[out];\nmov.u32 %%r1, %%tid.x;\nmov.u32 %%r2, sm;\nmad.lo.u32 %%r3, %%r1, 2, %%r2;\n"
+        "mov.b16 %%h1, 0x3F80;\n$L:\nsetp.ne.u32 %%p2, %%r1, %u;\n@%%p2 st.shared.b16 [%%r3], "
+        "%%h1;\nadd.u32 %%r3, %%r3, 64;\nadd.u32 %%r1, %%r1, 32;\nsetp.lt.u32 %%p1, %%r1, 512;\n"
+        "@%%p1 bra $L;\nbar.sync 0;\nmov.b32 %%r5, 0;\n"
+        "wmma.load.a.sync.aligned.row.m16n16k16.shared.bf16 {%%r10,%%r11,%%r12,%%r13}, [%%r2];\n"
+        "wmma.load.b.sync.aligned.row.m16n16k16.shared.bf16 {%%r14,%%r15,%%r16,%%r17}, "
+        "[%%r2+512];\n"
+        "wmma.mma.sync.aligned.row.row.m16n16k16.f32.bf16.bf16.f32 "
+        "{%%r20,%%r21,%%r22,%%r23,%%r24,%%r25,%%r26,%%r27}, {%%r10,%%r11,%%r12,%%r13}, "
+        "{%%r14,%%r15,%%r16,%%r17}, {%%r5,%%r5,%%r5,%%r5,%%r5,%%r5,%%r5,%%r5};\n"
+        "wmma.store.d.sync.aligned.row.m16n16k16.global.f32 [%%rd1], "
+        "{%%r20,%%r21,%%r22,%%r23,%%r24,%%r25,%%r26,%%r27};\nret;\n}\n",
+        EXEC_HEAD("sm_80"), hole);
+    exec_job job = {.ptx = text, .block = 32, .out_size = 1024};
+    exec_job_run(&job);
+    cr_assert_eq(job.status, PTXEXEC_OK, "%s", which);
+    cr_expect_eq(job.n_poison, 4 * n_words, "%s: %llu bytes", which,
+                 (unsigned long long)job.n_poison);
+    exec_job_end(&job);
+}
+
+Test(exec_wmma, what_was_never_written)
+{
+    try_hole("nothing", 512, 0);
+    try_hole("A", 2 * 16 + 5, 16);
+    try_hole("B", 256 + 2 * 16 + 5, 32);
 }
