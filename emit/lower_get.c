@@ -67,20 +67,6 @@ static void issue(pg_lw *c, const copy *p, uint32_t at, uint32_t bytes, pg_el gu
     }
 }
 
-/* An operand of as many elements as there are pointers; scalars stretch. NULL: neither. */
-static const pg_el *stretch(pg_lw *c, const pg_inst *i, uint32_t index, uint32_t n)
-{
-    const pg_lv *lv = pg_lw_in(c, i, index);
-    if (lv->n == n || lv->n == 0) {
-        return lv->n == 0 ? NULL : lv->el;
-    }
-    pg_el *el = PG_NEWS(&c->scratch, pg_el, n);
-    for (uint32_t r = 0; el != NULL && r < n; r++) {
-        el[r] = lv->el[0];
-    }
-    return el;
-}
-
 LOWER(ASYNC_GET)
 {
     const pg_lv *buf = pg_lw_in(c, i, 1);
@@ -91,8 +77,8 @@ LOWER(ASYNC_GET)
     }
     pg_smem_aim aim = {.m = &way->m, .buf = buf};
     copy p = {.l = way->l, .n = way->l->n_regs, .size = way->m.size};
-    p.from = stretch(c, i, 0, p.n);
-    p.mask = i->n_in > 2 ? stretch(c, i, 2, p.n) : NULL;
+    p.from = pg_lw_stretch(c, i, 0, p.n);
+    p.mask = i->n_in > 2 ? pg_lw_stretch(c, i, 2, p.n) : NULL;
     p.to = PG_NEWS(&c->scratch, pg_el, p.n);
     if (p.from == NULL || p.to == NULL || (i->n_in > 2 && p.mask == NULL)) {
         return;

@@ -288,8 +288,7 @@ void pg_lw_access(pg_lw *c, const pg_access *a)
 
 /* ---- load, store ----------------------------------------------------------------------------- */
 
-/* An operand of n elements; scalars stretch. */
-static const pg_el *stretch(pg_lw *c, const pg_inst *i, uint32_t index, uint32_t n)
+const pg_el *pg_lw_stretch(pg_lw *c, const pg_inst *i, uint32_t index, uint32_t n)
 {
     const pg_lv *lv = pg_lw_in(c, i, index);
     if (lv->n == n || lv->n == 0) {
@@ -325,9 +324,9 @@ LOWER(LOAD)
         pg_lw_refuse(c, i, "this layout");
         return;
     }
-    a.addr = stretch(c, i, 0, a.n);
-    a.mask = i->n_in > 1 ? stretch(c, i, 1, a.n) : NULL;
-    a.other = i->n_in > 2 ? stretch(c, i, 2, a.n) : NULL;
+    a.addr = pg_lw_stretch(c, i, 0, a.n);
+    a.mask = i->n_in > 1 ? pg_lw_stretch(c, i, 1, a.n) : NULL;
+    a.other = i->n_in > 2 ? pg_lw_stretch(c, i, 2, a.n) : NULL;
     a.free_reg = l != NULL ? l->free_reg : 0;
     a.val = pg_lw_result(c, i, 0, a.n);
     if (a.addr != NULL && a.val != NULL) {
@@ -354,9 +353,9 @@ LOWER(STORE)
     } else if (!c->is_elected) {
         a.guard = pg_el_reg(pg_lw_thread_is_0(c));
     }
-    a.addr = stretch(c, i, 0, a.n);
-    a.mask = i->n_in > 2 ? stretch(c, i, 2, a.n) : NULL;
-    const pg_el *val = stretch(c, i, 1, a.n);
+    a.addr = pg_lw_stretch(c, i, 0, a.n);
+    a.mask = i->n_in > 2 ? pg_lw_stretch(c, i, 2, a.n) : NULL;
+    const pg_el *val = pg_lw_stretch(c, i, 1, a.n);
     pg_el *copy = val == NULL ? NULL : pg_arena_copy(&c->scratch, val, a.n * sizeof *val);
     a.val = copy;
     if (a.addr != NULL && a.val != NULL) {
@@ -384,8 +383,8 @@ static void reduce_in_memory(pg_lw *c, const pg_inst *i, const char *const opcod
     } else if (!c->is_elected) {
         all = pg_el_reg(pg_lw_thread_is_0(c));
     }
-    const pg_el *addr = stretch(c, i, 0, n), *val = stretch(c, i, 1, n);
-    const pg_el *mask = i->n_in > 2 ? stretch(c, i, 2, n) : NULL;
+    const pg_el *addr = pg_lw_stretch(c, i, 0, n), *val = pg_lw_stretch(c, i, 1, n);
+    const pg_el *mask = i->n_in > 2 ? pg_lw_stretch(c, i, 2, n) : NULL;
     for (uint32_t r = 0; addr != NULL && val != NULL && r < n && !pg_lw_failed(c); r++) {
         pg_el guard = mask != NULL ? pg_el_and(c, all, mask[r]) : all;
         if ((r & free_reg) != 0 || (guard.reg == 0 && guard.imm == 0)) {

@@ -129,14 +129,21 @@ RUN(LOAD)
     return PG_RUN_NEXT;
 }
 
+/* Of a store or an atomic operation: pointers, values and perhaps a mask. */
+static pg_rt_access access_of(pg_machine *m, const pg_inst *i)
+{
+    const pg_elem elem = (pg_elem)pg_val_info(m->k, i->in[1])->elem;
+    return (pg_rt_access){.ptr = pg_rt_slot(m, i->in[0]),
+                          .mask = i->n_in > 2 ? pg_rt_slot(m, i->in[2]) : NULL,
+                          .elem = elem,
+                          .size = pg_rt_elem_bytes(elem)};
+}
+
 RUN(STORE)
 {
     (void)co;
     const pg_slot *value = pg_rt_slot(m, i->in[1]);
-    pg_rt_access a = {.ptr = pg_rt_slot(m, i->in[0]),
-                      .elem = (pg_elem)pg_val_info(m->k, i->in[1])->elem};
-    a.mask = i->n_in > 2 ? pg_rt_slot(m, i->in[2]) : NULL;
-    a.size = pg_rt_elem_bytes(a.elem);
+    const pg_rt_access a = access_of(m, i);
     for (uint32_t e = 0; e < a.ptr->n; e++) {
         const pg_interp_array *to = NULL;
         uint64_t at = 0;
@@ -163,10 +170,7 @@ static pg_run atomic(pg_machine *m, const pg_inst *i, pg_op op)
 {
     const pg_slot *value = pg_rt_slot(m, i->in[1]);
     const pg_attrs none = {0};
-    pg_rt_access a = {.ptr = pg_rt_slot(m, i->in[0]),
-                      .elem = (pg_elem)pg_val_info(m->k, i->in[1])->elem};
-    a.mask = i->n_in > 2 ? pg_rt_slot(m, i->in[2]) : NULL;
-    a.size = pg_rt_elem_bytes(a.elem);
+    const pg_rt_access a = access_of(m, i);
     for (uint32_t e = 0; e < a.ptr->n; e++) {
         const pg_interp_array *to = NULL;
         uint64_t at = 0;

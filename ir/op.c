@@ -127,7 +127,20 @@ const pg_attr_info pg_attr_infos[PG_A_COUNT] = {
 
 /* ---- words --------------------------------------------------------------------------------- */
 
-_Static_assert(PG_OP_COUNT <= 192 && PG_A_COUNT <= 96, "a quarter of the slots is free");
+_Static_assert(PG_OP_COUNT <= PG_WORD_SLOTS * 3 / 4 && PG_A_COUNT <= PG_WORD_SLOTS * 3 / 4,
+               "a quarter of the slots is free");
+
+/* The words by id, and the slots that lead to ids: one search serves both tables. */
+static const char *const op_words[PG_OP_COUNT] = {
+    "",
+#define OP(id, text, ...) text,
+#include "ir/ops.def"
+};
+static const char *const attr_words[PG_A_COUNT] = {
+    "",
+#define A(id, text, ...) text,
+#include "ir/attrs.def"
+};
 
 /* The text is not empty. */
 static uint32_t hash_of_word(pg_str text)
@@ -138,24 +151,22 @@ static uint32_t hash_of_word(pg_str text)
     return x * UINT32_C(2654435761) >> 16;
 }
 
-static void put_word(uint8_t *slots, uint32_t n_slots, const char *word, uint32_t id)
+static void put_words(uint8_t *slots, const char *const *words, uint32_t n_words)
 {
-    uint32_t at = hash_of_word(pg_str_of(word));
-    while (slots[at % n_slots] != 0) {
-        at++;
+    for (uint32_t id = 1; id < n_words; id++) {
+        uint32_t at = hash_of_word(pg_str_of(words[id]));
+        while (slots[at % PG_WORD_SLOTS] != 0) {
+            at++;
+        }
+        slots[at % PG_WORD_SLOTS] = (uint8_t)id;
     }
-    slots[at % n_slots] = (uint8_t)id;
 }
 
 void pg_words_init(pg_words *w)
 {
     *w = (pg_words){{0}, {0}};
-    for (uint32_t i = 1; i < PG_OP_COUNT; i++) {
-        put_word(w->ops, PG_COUNT_OF(w->ops), pg_op_infos[i].text, i);
-    }
-    for (uint32_t i = 1; i < PG_A_COUNT; i++) {
-        put_word(w->attrs, PG_COUNT_OF(w->attrs), pg_attr_infos[i].text, i);
-    }
+    put_words(w->ops, op_words, PG_OP_COUNT);
+    put_words(w->attrs, attr_words, PG_A_COUNT);
 }
 
 /* Whether a word of the tables is this text, which may have more behind it. */
@@ -164,26 +175,25 @@ static bool is_word(const char *word, pg_str text)
     return strncmp(word, text.ptr, text.len) == 0 && word[text.len] == '\0';
 }
 
-pg_op pg_op_find(const pg_words *w, pg_str text)
+/* 0 if there is no such word. */
+static uint32_t find_word(const uint8_t *slots, const char *const *words, pg_str text)
 {
     uint32_t id = 0;
     for (uint32_t at = text.len == 0 ? 0 : hash_of_word(text); text.len != 0; at++) {
-        id = w->ops[at % PG_COUNT_OF(w->ops)];
-        if (id == 0 || is_word(pg_op_infos[id].text, text)) {
+        id = slots[at % PG_WORD_SLOTS];
+        if (id == 0 || is_word(words[id], text)) {
             break;
         }
     }
-    return (pg_op)id;
+    return id;
+}
+
+pg_op pg_op_find(const pg_words *w, pg_str text)
+{
+    return (pg_op)find_word(w->ops, op_words, text);
 }
 
 pg_attr_id pg_attr_find(const pg_words *w, pg_str text)
 {
-    uint32_t id = 0;
-    for (uint32_t at = text.len == 0 ? 0 : hash_of_word(text); text.len != 0; at++) {
-        id = w->attrs[at % PG_COUNT_OF(w->attrs)];
-        if (id == 0 || is_word(pg_attr_infos[id].text, text)) {
-            break;
-        }
-    }
-    return (pg_attr_id)id;
+    return (pg_attr_id)find_word(w->attrs, attr_words, text);
 }

@@ -127,9 +127,10 @@ enum { PG_FENCE_MBARRIER_INIT, PG_FENCE_PROXY_ASYNC, PG_FENCE_CTA, PG_FENCE_GPU 
 enum { PG_AXIS_X, PG_AXIS_Y, PG_AXIS_Z };
 
 /* The tables' words by hash; a context has them. Open addressing: what is found is compared. */
+enum { PG_WORD_SLOTS = 256 };
 typedef struct pg_words {
-    uint8_t ops[256];   /* pg_op; 0: empty */
-    uint8_t attrs[128]; /* pg_attr_id */
+    uint8_t ops[PG_WORD_SLOTS];   /* pg_op; 0: empty */
+    uint8_t attrs[PG_WORD_SLOTS]; /* pg_attr_id */
 } pg_words;
 void pg_words_init(pg_words *w);
 pg_op pg_op_find(const pg_words *w, pg_str text);        /* PG_OP_NONE if unknown */

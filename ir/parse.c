@@ -403,20 +403,34 @@ static bool parse_enc_items(pg_parser *p, pg_enc *out, pg_loc *loc)
     return p->tok.kind == PG_TOK_EOF || pg_parse_failed(p, "the end of the text");
 }
 
+/* A parser of `text` for a module of its own, which is not destroyed with it. */
+static pg_status begin(pg_parser *p, pg_ctx *ctx, pg_str text, pg_diags *diags)
+{
+    *p = (pg_parser){.ctx = ctx, .diags = diags};
+    PG_TRY(pg_module_create(ctx, diags, &p->module));
+    pg_arena_init(&p->scratch, ctx->alloc);
+    pg_map_init(&p->encs, &p->scratch);
+    pg_map_init(&p->kernels, &p->scratch);
+    pg_map_init(&p->unknown, &p->scratch);
+    pg_lex_init(&p->lexer, text);
+    return PG_OK;
+}
+
+static bool is_out_of_memory(const pg_parser *p)
+{
+    return p->module->arena.is_oom || p->scratch.is_oom || p->ctx->arena.is_oom ||
+           p->diags->arena->is_oom;
+}
+
 pg_status pg_parse_enc_text(pg_ctx *ctx, pg_str text, pg_diags *diags, pg_enc *out, pg_loc *loc)
 {
     *out = (pg_enc){0};
     *loc = (pg_loc){0, 0};
-    pg_parser p = {.ctx = ctx, .diags = diags};
-    PG_TRY(pg_module_create(ctx, diags, &p.module));
-    pg_arena_init(&p.scratch, ctx->alloc);
-    pg_map_init(&p.encs, &p.scratch);
-    pg_map_init(&p.kernels, &p.scratch);
-    pg_map_init(&p.unknown, &p.scratch);
-    pg_lex_init(&p.lexer, text);
+    pg_parser p;
+    PG_TRY(begin(&p, ctx, text, diags));
     bool is_good = parse_enc_items(&p, out, loc);
     pg_status status = PG_OK;
-    if (p.module->arena.is_oom || p.scratch.is_oom || ctx->arena.is_oom || diags->arena->is_oom) {
+    if (is_out_of_memory(&p)) {
         status = PG_E_NOMEM;
     } else if (!is_good) {
         status = pg_diags_status(diags);
@@ -435,17 +449,12 @@ pg_status pg_parse_enc_text(pg_ctx *ctx, pg_str text, pg_diags *diags, pg_enc *o
 pg_status pg_parse(pg_ctx *ctx, pg_str text, pg_diags *diags, pg_module **out)
 {
     *out = NULL;
-    pg_parser p = {.ctx = ctx, .diags = diags};
-    PG_TRY(pg_module_create(ctx, diags, &p.module));
-    pg_arena_init(&p.scratch, ctx->alloc);
-    pg_map_init(&p.encs, &p.scratch);
-    pg_map_init(&p.kernels, &p.scratch);
-    pg_map_init(&p.unknown, &p.scratch);
-    pg_lex_init(&p.lexer, text);
+    pg_parser p;
+    PG_TRY(begin(&p, ctx, text, diags));
     uint32_t n_before = diags->n_errors;
     parse_text(&p);
     pg_status status = PG_OK;
-    if (p.module->arena.is_oom || p.scratch.is_oom || ctx->arena.is_oom || diags->arena->is_oom) {
+    if (is_out_of_memory(&p)) {
         status = PG_E_NOMEM;
     } else if (diags->n_errors != n_before) {
         pg_verify_parts(p.module); /* what else is wrong, as far as it can be told */

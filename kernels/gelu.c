@@ -37,16 +37,6 @@ static const pointwise shape = {.name = "gelu",
                                 .compute = compute,
                                 .element = gelu_element};
 
-static ptxgen_status build(ptxgen_module *m, const kernel_settings *s)
-{
-    return pointwise_build(m, s, &shape);
-}
-
-static ptxgen_status reference(const ptxgen_kernel_run *run, const kernel_settings *s)
-{
-    return pointwise_reference(run, s, &shape);
-}
-
 static const ptxgen_kernel_info info = {.name = "gelu",
                                         .doc = "y = gelu(x), tanh form; computed in f32",
                                         .settings = pointwise_settings,
@@ -57,4 +47,4 @@ static const ptxgen_kernel_info info = {.name = "gelu",
                                         .input_low = -12.0,
                                         .input_high = 12.0,
                                         .least_sm = 80};
-const kernel_row kernel_gelu = {&info, build, reference};
+const kernel_row kernel_gelu = {&info, pointwise_build, pointwise_reference, &shape};

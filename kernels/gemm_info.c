@@ -251,4 +251,4 @@ static const ptxgen_kernel_info info = {
     .input_low = -1.0,
     .input_high = 1.0,
     .least_sm = 80};
-const kernel_row kernel_gemm = {&info, gemm_build, reference};
+const kernel_row kernel_gemm = {&info, gemm_build, reference, NULL};

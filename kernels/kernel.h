@@ -4,9 +4,12 @@
 
 #include "kernels/kernels.h"
 
+struct pointwise;
+
 /* Settings of one build, defaults filled in, values checked against `allowed`. */
 typedef struct kernel_settings {
     const ptxgen_kernel_info *info;
+    const struct pointwise *flat; /* of the kernel's row */
     const ptxgen_setting *given;
     size_t n_given;
     const char **why; /* of a refusal */
@@ -37,6 +40,7 @@ typedef struct kernel_row {
     /* Builds into the module; the first error is sticky in the builder. */
     ptxgen_status (*build)(ptxgen_module *m, const kernel_settings *s);
     ptxgen_status (*reference)(const ptxgen_kernel_run *run, const kernel_settings *s);
+    const struct pointwise *flat; /* what pointwise_build and pointwise_reference take; else NULL */
 } kernel_row;
 
 extern const kernel_row kernel_add;
@@ -59,14 +63,14 @@ enum { POINTWISE_N_SETTINGS = 4, POINTWISE_N_SCALARS = 1 };
 extern const ptxgen_kernel_setting pointwise_settings[POINTWISE_N_SETTINGS];
 extern const ptxgen_kernel_scalar pointwise_scalars[POINTWISE_N_SCALARS];
 
-/* What a flat kernel computes: f32 tiles in, f32 tile out. */
+/* What a flat kernel computes. */
 typedef struct pointwise {
     const char *name;
     uint32_t n_in;
     const char *in_names[POINTWISE_MAX_IN];
     const char *out_name;
+    /* f32 tiles in, f32 tile out, which is then rounded to `to`. */
     ptxgen_value (*compute)(ptxgen_builder *b, const ptxgen_value *in, ptxgen_elem to);
-    /* to: what the result is rounded to. */
     /* Reference of one element, and the most that computing in f32 may be off, in units of f32's
      * roundoff. */
     void (*element)(const double *in, double *ref, double *error);
@@ -74,10 +78,9 @@ typedef struct pointwise {
 
 /* y[i] = f(x0[i], ...) for n elements: one block of `block` elements per program. Parameters: the
  * inputs, the output, n (i64). */
-ptxgen_status pointwise_build(ptxgen_module *m, const kernel_settings *s, const pointwise *p);
+ptxgen_status pointwise_build(ptxgen_module *m, const kernel_settings *s);
 /* Bound: the rounding of the result to its type, plus the error of the computation. */
-ptxgen_status pointwise_reference(const ptxgen_kernel_run *run, const kernel_settings *s,
-                                  const pointwise *p);
+ptxgen_status pointwise_reference(const ptxgen_kernel_run *run, const kernel_settings *s);
 /* Pieces that other kernels use. A program's block of a run of n elements: */
 typedef struct flat_run {
     ptxgen_builder *b;

@@ -218,7 +218,7 @@ ptxgen_status ptxgen_kernel_build(ptxgen_ctx *ctx, ptxgen_str name, ptxgen_str t
         *why = s == PTXGEN_E_UNSUPPORTED ? "the target is not known" : "";
         return s;
     }
-    kernel_settings all = {row->info, settings, n_settings, why};
+    kernel_settings all = {row->info, row->flat, settings, n_settings, why};
     s = row->build(m, &all);
     if (s != PTXGEN_OK) {
         ptxgen_module_destroy(m);
@@ -254,6 +254,6 @@ ptxgen_status ptxgen_kernel_reference(ptxgen_str name, const ptxgen_kernel_run *
     if (row == NULL || run == NULL || run->struct_size < sizeof *run) {
         return PTXGEN_E_MISUSE;
     }
-    kernel_settings all = {row->info, run->settings, run->n_settings, NULL};
+    kernel_settings all = {row->info, row->flat, run->settings, run->n_settings, NULL};
     return row->reference(run, &all);
 }

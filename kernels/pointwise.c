@@ -164,8 +164,9 @@ static void flat_body(ptxgen_builder *b, const flat_block *f, const void *env)
     flat_store(b, k->out, k->elem == PTXGEN_F32 ? y : ptxgen_build_cast(b, y, k->elem), f);
 }
 
-ptxgen_status pointwise_build(ptxgen_module *m, const kernel_settings *s, const pointwise *p)
+ptxgen_status pointwise_build(ptxgen_module *m, const kernel_settings *s)
 {
+    const pointwise *p = s->flat;
     flat_kernel k = {.p = p, .elem = kernel_setting_elem(s, "dtype")};
     ptxgen_type ptr = ptxgen_type_ptr(m, k.elem), i64 = ptxgen_type_scalar(m, PTXGEN_I64);
     ptxgen_builder *b = NULL;
@@ -211,9 +212,9 @@ static double f32_share(ptxgen_elem elem)
     return elem == PTXGEN_F16 ? 0x1p-13 : (elem == PTXGEN_BF16 ? 0x1p-16 : 1.0);
 }
 
-ptxgen_status pointwise_reference(const ptxgen_kernel_run *run, const kernel_settings *s,
-                                  const pointwise *p)
+ptxgen_status pointwise_reference(const ptxgen_kernel_run *run, const kernel_settings *s)
 {
+    const pointwise *p = s->flat;
     double share = f32_share(kernel_setting_elem(s, "dtype"));
     const ptxgen_kernel_array *in[POINTWISE_MAX_IN] = {NULL};
     const ptxgen_kernel_array *out = kernel_array(run, p->out_name);

@@ -75,4 +75,4 @@ static const ptxgen_kernel_info info = {
     .input_low = -4.0,
     .input_high = 4.0,
     .least_sm = 80};
-const kernel_row kernel_rmsnorm = {&info, build, reference};
+const kernel_row kernel_rmsnorm = {&info, build, reference, NULL};

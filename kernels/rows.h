@@ -70,7 +70,7 @@ typedef struct rows_shape {
     double other; /* the first input's elements where none exist */
 } rows_shape;
 
-/* Builds a kernel with output "y" and parameters rows, cols; env is the body's own. */
+/* Builds a kernel with output "y" and parameters rows, cols. */
 ptxgen_status rows_build(ptxgen_module *m, const kernel_settings *s, const rows_shape *shape,
                          rows_body *body);
 

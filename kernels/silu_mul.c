@@ -23,16 +23,6 @@ static const pointwise shape = {.name = "silu_mul",
                                 .compute = compute,
                                 .element = element};
 
-static ptxgen_status build(ptxgen_module *m, const kernel_settings *s)
-{
-    return pointwise_build(m, s, &shape);
-}
-
-static ptxgen_status reference(const ptxgen_kernel_run *run, const kernel_settings *s)
-{
-    return pointwise_reference(run, s, &shape);
-}
-
 static const ptxgen_kernel_info info = {.name = "silu_mul",
                                         .doc = "y = silu(a) * b; computed in f32",
                                         .settings = pointwise_settings,
@@ -43,4 +33,4 @@ static const ptxgen_kernel_info info = {.name = "silu_mul",
                                         .input_low = -12.0,
                                         .input_high = 12.0,
                                         .least_sm = 80};
-const kernel_row kernel_silu_mul = {&info, build, reference};
+const kernel_row kernel_silu_mul = {&info, pointwise_build, pointwise_reference, &shape};

@@ -97,4 +97,4 @@ static const ptxgen_kernel_info info = {.name = "softmax",
                                         .input_low = -12.0,
                                         .input_high = 12.0,
                                         .least_sm = 80};
-const kernel_row kernel_softmax = {&info, build, reference};
+const kernel_row kernel_softmax = {&info, build, reference, NULL};

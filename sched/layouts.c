@@ -190,7 +190,8 @@ static pg_inst *repeat(pg_layouts *l, pg_inst *i, pg_enc e)
     copy->loc = i->loc;
     pg_inst_insert_after(i, copy);
     const pg_str name = pg_layouts_enc_text(l, e);
-    pg_layouts_explain(l, i, "computed once more for users in #%.*s", PG_STR_ARG(name));
+    pg_pass_explain(l->env, "layouts", l->k, i, "computed once more for users in #%.*s",
+                    PG_STR_ARG(name));
     l->changed = true;
     return copy;
 }
@@ -234,7 +235,7 @@ static pg_val copy_behind(pg_layouts *l, pg_inst *at, const pg_inst *from, pg_va
     copy->loc = from->loc;
     pg_inst_insert_before(at, copy);
     const pg_str name = pg_layouts_enc_text(l, e);
-    pg_layouts_explain(l, from, "copied into #%.*s", PG_STR_ARG(name));
+    pg_pass_explain(l->env, "layouts", l->k, from, "copied into #%.*s", PG_STR_ARG(name));
     l->changed = true;
     return copy->out[0];
 }

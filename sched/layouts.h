@@ -62,8 +62,6 @@ pg_layout_error pg_layouts_enc_for(pg_layouts *l, pg_type tile, uint32_t n_warps
 pg_enc pg_layouts_of_layout(pg_layouts *l, const pg_inst *at, pg_type tile, const pg_layout *layout,
                             pg_layout_error error, pg_enc named);
 pg_str pg_layouts_enc_text(pg_layouts *l, pg_enc e); /* its name in the module */
-/* One line for --explain=layouts. */
-void pg_layouts_explain(pg_layouts *l, const pg_inst *at, const char *format, ...) PG_PRINTF(3, 4);
 
 /* layouts_reduce.c. A default encoding with its warps off the dimension that a reduction of such a
  * tile combines, as far as the other dimensions go. */

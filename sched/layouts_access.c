@@ -481,9 +481,9 @@ pg_enc pg_layouts_pays(pg_layouts *l, const pg_inst *i, pg_enc e)
         better + copy + MARGIN + as_is / 8 > as_is) {
         return (pg_enc){0};
     }
-    pg_layouts_explain(l, i, "%u slots of a warp in #%s; %u in #%s, and %u for a copy", as_is,
-                       pg_layouts_enc_text(l, e).ptr, better, pg_layouts_enc_text(l, own).ptr,
-                       copy);
+    pg_pass_explain(l->env, "layouts", l->k, i,
+                    "%u slots of a warp in #%s; %u in #%s, and %u for a copy", as_is,
+                    pg_layouts_enc_text(l, e).ptr, better, pg_layouts_enc_text(l, own).ptr, copy);
     return own;
 }
 
@@ -500,7 +500,7 @@ pg_enc pg_layouts_better(pg_layouts *l, const pg_inst *store)
         !access_cost(l, store, &a, plain, &cost[1]) || cost[0] + cost[0] / 8 >= cost[1]) {
         return (pg_enc){0};
     }
-    pg_layouts_explain(l, store, "%u slots of a warp by default; %u in #%s", cost[1], cost[0],
-                       pg_layouts_enc_text(l, own).ptr);
+    pg_pass_explain(l->env, "layouts", l->k, store, "%u slots of a warp by default; %u in #%s",
+                    cost[1], cost[0], pg_layouts_enc_text(l, own).ptr);
     return own;
 }

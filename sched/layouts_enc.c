@@ -21,25 +21,6 @@ pg_str pg_layouts_enc_text(pg_layouts *l, pg_enc e)
     return pg_sym_text(&m->ctx->syms, name);
 }
 
-void pg_layouts_explain(pg_layouts *l, const pg_inst *at, const char *format, ...)
-{
-    if (!pg_pass_explains(l->env, "layouts")) {
-        return;
-    }
-    pg_strbuf b;
-    va_list args;
-    pg_strbuf_init(&b, l->k->module->ctx->alloc);
-    pg_putf(&b,
-            "layouts: @%s: line %u: %s: ", pg_sym_text(&l->k->module->ctx->syms, l->k->name).ptr,
-            at->loc.line, pg_op_infos[at->op].text);
-    va_start(args, format);
-    pg_putv(&b, format, args);
-    va_end(args);
-    pg_put_char(&b, '\n');
-    pg_sink_put(&l->env->options->sink, pg_strbuf_str(&b));
-    pg_strbuf_fini(&b);
-}
-
 static pg_enc no_layout(pg_layouts *l, const pg_inst *at, pg_type tile, pg_layout_error why)
 {
     pg_strbuf b;
@@ -218,8 +199,9 @@ pg_enc pg_layouts_default(pg_layouts *l, const pg_inst *at, pg_type tile)
         return no_layout(l, at, tile, err);
     }
     const pg_str name = pg_layouts_enc_text(l, e);
-    pg_layouts_explain(l, at, "no encoding reaches it: #%.*s, %u elements per thread in a row",
-                       PG_STR_ARG(name), pg_layout_vector(&layout));
+    pg_pass_explain(l->env, "layouts", l->k, at,
+                    "no encoding reaches it: #%.*s, %u elements per thread in a row",
+                    PG_STR_ARG(name), pg_layout_vector(&layout));
     return e;
 }
 

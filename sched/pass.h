@@ -74,6 +74,10 @@ int64_t pg_pass_arg(const pg_pass_env *env, const char *name, int64_t if_absent)
 uint32_t pg_tie(pg_pass_env *env, uint32_t n);
 /* True if --explain asks for this topic ("layouts") or for all, and somebody listens. */
 bool pg_pass_explains(const pg_pass_env *env, const char *topic);
+/* explain.c: then a line for the topic `pass`, "pass: @kernel: line 7: load: " and what is said of
+ * the operation `at`. */
+void pg_pass_explain(const pg_pass_env *env, const char *pass, const pg_kernel *k,
+                     const pg_inst *at, const char *format, ...) PG_PRINTF(5, 6);
 /* Hands text to the sink; nothing without one. */
 void pg_sink_put(const pg_sink *sink, pg_str text);
 

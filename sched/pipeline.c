@@ -12,24 +12,6 @@
 
 #include "ir/convert.h"
 
-void pg_pipe_explain(pg_pipe *p, const pg_inst *at, const char *format, ...)
-{
-    if (!pg_pass_explains(p->env, "pipeline")) {
-        return;
-    }
-    pg_strbuf b;
-    va_list args;
-    pg_strbuf_init(&b, p->k->module->ctx->alloc);
-    pg_putf(&b, "pipeline: @%s: line %u: ", pg_sym_text(&p->k->module->ctx->syms, p->k->name).ptr,
-            at->loc.line);
-    va_start(args, format);
-    pg_putv(&b, format, args);
-    va_end(args);
-    pg_put_char(&b, '\n');
-    pg_sink_put(&p->env->options->sink, pg_strbuf_str(&b));
-    pg_strbuf_fini(&b);
-}
-
 pg_inst *pg_pipe_emit(pg_pipe *p, pg_inst *at, const pg_inst *from, pg_op op, uint32_t n_in,
                       const pg_val *in, pg_type type)
 {
@@ -250,7 +232,7 @@ static void visit_loops(pg_pipe *p, pg_region *r)
         if (n >= 2) {
             (void)pg_pipe_async(p, i, n > PG_STAGES_LIMIT ? PG_STAGES_LIMIT : (uint32_t)n);
         } else {
-            pg_pipe_explain(p, i, "for: one buffer was asked for");
+            pg_pass_explain(p->env, "pipeline", p->k, i, "one buffer was asked for");
         }
         pg_attr_drop(p->k, &i->attrs, PG_A_STAGES);
         p->changed = true;

@@ -17,9 +17,6 @@ typedef struct pg_pipe {
 
 enum { PG_PIPE_ALIGN = 1024 }; /* of its buffers: the swizzle's pattern, and more */
 
-/* One line for --explain=pipeline. */
-void pg_pipe_explain(pg_pipe *p, const pg_inst *at, const char *format, ...) PG_PRINTF(3, 4);
-
 /* New operation before `at`, at the source location of `from`; its first result, or id 0. */
 pg_inst *pg_pipe_emit(pg_pipe *p, pg_inst *at, const pg_inst *from, pg_op op, uint32_t n_in,
                       const pg_val *in, pg_type type);

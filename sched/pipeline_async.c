@@ -506,12 +506,13 @@ bool pg_pipe_async(pg_pipe *p, pg_inst *loop, uint32_t n_stages)
     }
     const char *why = why_not(&a);
     if (why != NULL) {
-        pg_pipe_explain(p, loop, "for: not asynchronous: %s", why);
+        pg_pass_explain(p->env, "pipeline", p->k, loop, "not asynchronous: %s", why);
         return false;
     }
     rewrite(&a);
-    pg_pipe_explain(p, loop, "for: %u loads run %u iterations ahead in %u slots%s", a.n_loads,
-                    a.n_stages - 1, a.n_stages,
+    pg_pass_explain(p->env, "pipeline", p->k, loop,
+                    "%u loads run %u iterations ahead in %u slots%s", a.n_loads, a.n_stages - 1,
+                    a.n_stages,
                     a.n_stages < n_stages ? ": there is shared memory for no more" : "");
     return true;
 }

@@ -44,24 +44,6 @@ pg_val pg_sync_buffer(pg_sync *s, const pg_inst *from, pg_type tile, pg_enc enc)
                          pg_type_intern(s->types, &info));
 }
 
-void pg_sync_explain(pg_sync *s, const pg_inst *at, const char *format, ...)
-{
-    if (!pg_pass_explains(s->env, "sync")) {
-        return;
-    }
-    pg_strbuf b;
-    va_list args;
-    pg_strbuf_init(&b, s->k->module->ctx->alloc);
-    pg_putf(&b, "sync: @%s: line %u: ", pg_sym_text(&s->k->module->ctx->syms, s->k->name).ptr,
-            at->loc.line);
-    va_start(args, format);
-    pg_putv(&b, format, args);
-    va_end(args);
-    pg_put_char(&b, '\n');
-    pg_sink_put(&s->env->options->sink, pg_strbuf_str(&b));
-    pg_strbuf_fini(&b);
-}
-
 /* ---- barriers -------------------------------------------------------------------------------- */
 
 /* Warps that wait for nobody else: the only one of a partition, or of the CTA. */

@@ -28,7 +28,6 @@ pg_status pg_sync_barrier(pg_sync *s, pg_inst *at, const pg_inst *from);
 /* Is this operation such a barrier, for those that run the region it stands in? */
 bool pg_sync_is_barrier(const pg_sync *s, const pg_inst *i);
 bool pg_sync_in_loop(const pg_inst *i);
-void pg_sync_explain(pg_sync *s, const pg_inst *at, const char *format, ...) PG_PRINTF(3, 4);
 
 /* sync_copies.c */
 pg_status pg_sync_copies(pg_sync *s);

@@ -160,8 +160,8 @@ static pg_status expand(pg_sync *s, pg_inst *copy, pg_inst *end)
     const pg_val x =
         pg_sync_value(s, end, copy, PG_OP_BUF_LOAD, 1, in, pg_val_type(s->k, copy->out[0]));
     pg_replace_uses(s->k, copy->out[0], x);
-    pg_sync_explain(s, copy,
-                    "copy: through %u bytes of shared memory; wavefronts of a warp %u + %u, "
+    pg_pass_explain(s->env, "sync", s->k, copy,
+                    "through %u bytes of shared memory; wavefronts of a warp %u + %u, "
                     "of these by conflicts %u",
                     plan.n_bytes, plan.store.banks.n_wavefronts, plan.load.banks.n_wavefronts,
                     plan.store.banks.n_wavefronts - plan.store.banks.n_phases +

@@ -184,6 +184,18 @@ static void expect(fixture *f, pg_op op, pg_diag_id want, const char *what)
               pg_diag_infos[want].number, f->diags.at[0].message.ptr);
 }
 
+/* The list by which operations share a function says the same as the column of flags. */
+Test(ir_table, elementwise_operations_are_listed)
+{
+    bool is_listed[PG_OP_COUNT] = {false};
+#define ELEMENTWISE(id) is_listed[PG_OP_##id] = true;
+#include "ir/elementwise.def"
+    for (uint32_t op = 1; op < PG_OP_COUNT; op++) {
+        cr_expect_eq(is_listed[op], (pg_op_infos[op].flags & PG_F_ELEM) != 0, "%s",
+                     pg_op_infos[op].text);
+    }
+}
+
 Test(ir_table, every_row_is_accepted_and_survives_text_and_copy)
 {
     for (uint32_t op = 1; op < PG_OP_COUNT; op++) {
