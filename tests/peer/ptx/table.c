@@ -1,7 +1,10 @@
 /* table.c: each row of ptx_isa.def before ptxas. For every row, spellings are made from its pattern
  * (each choice and each option at least once) and operands from its operand column; all that need
  * the same target and .version go into one kernel, which ptxas must accept for exactly the least
- * that the table claims. Prints `N passed, N failed`; exits with 77 where there is no ptxas. */
+ * that the table claims. Prints `N passed, N failed`; exits with 77 where there is no ptxas.
+ *
+ *   ptx_table            asks ptxas
+ *   ptx_table --forms    prints the statements instead, each behind its .version and target */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -426,15 +429,28 @@ static bool run_group(table *t, const line *key)
     return s != PTXASM_NO_TOOL;
 }
 
-int main(void)
+static void print_forms(const table *t)
+{
+    for (uint32_t i = 0; i < t->n; i++) {
+        const line *l = &t->at[i];
+        printf("%u.%u sm_%u%s %s\n", l->version / 10U, l->version % 10U, (unsigned)l->sm,
+               l->suffix != 0 ? "a" : "", l->body);
+    }
+}
+
+int main(int argc, char **argv)
 {
     static table t;
+    bool has_forms = argc > 1 && strcmp(argv[1], "--forms") == 0;
     for (uint32_t row = 1; row < PG_ISA_COUNT; row++) {
         if (!is_skipped(row)) {
             add_row(&t, row);
         }
     }
-    for (uint32_t i = 0; i < t.n; i++) {
+    if (has_forms) {
+        print_forms(&t);
+    }
+    for (uint32_t i = 0; i < t.n && !has_forms; i++) {
         bool is_first = true;
         for (uint32_t k = 0; k < i && is_first; k++) {
             is_first = !is_together(&t.at[k], &t.at[i]);
@@ -449,6 +465,8 @@ int main(void)
         n_bad += t.at[i].is_bad;
         free(t.at[i].body);
     }
-    printf("%u passed, %u failed\n", t.n - n_bad, n_bad);
+    if (!has_forms) {
+        printf("%u passed, %u failed\n", t.n - n_bad, n_bad);
+    }
     return n_bad != 0;
 }
