@@ -453,11 +453,11 @@ static pg_status run_by_kernel(manager *mg)
     return PG_OK;
 }
 
-/* The draws of a seed go over all kernels of a pass. */
-static bool is_by_kernel(const pg_pass_options *o)
+/* What was ended early is printed; the draws of a seed go over all kernels of a pass. */
+static bool is_by_kernel(const pg_pass_options *o, bool is_stopped)
 {
-    return o->drops_ir && o->verify == PG_VERIFY_END && o->checks == 0 && o->shuffle == 0 &&
-           (!o->sink.write || (o->explain.len == 0 && o->print_after.len == 0));
+    return o->drops_ir && !is_stopped && o->verify == PG_VERIFY_END && o->checks == 0 &&
+           o->shuffle == 0 && (!o->sink.write || (o->explain.len == 0 && o->print_after.len == 0));
 }
 
 /* Cuts the list where stop_after or the limit end it, and makes a row of statistics for each. */
@@ -489,7 +489,7 @@ static pg_status run_all(manager *mg, bool *stopped)
 {
     PG_TRY(read_list(mg));
     PG_TRY(prepare_list(mg, stopped));
-    PG_TRY(is_by_kernel(mg->opt) ? run_by_kernel(mg) : run_by_pass(mg));
+    PG_TRY(is_by_kernel(mg->opt, *stopped) ? run_by_kernel(mg) : run_by_pass(mg));
     /* PG_VERIFY_EACH has done it already, unless no pass ran. */
     const uint32_t n = mg->list.n;
     return mg->opt->verify == PG_VERIFY_EACH && n > 0

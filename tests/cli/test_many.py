@@ -40,6 +40,10 @@ def all_in_one(c, target):
         assert c.read("looked.ptx").decode() == ptx, looked
         a, b = (json.loads(run.out)["passes"] for run in (by_kernel, by_pass))
         assert [{**p, "ns": 0} for p in a] == [{**p, "ns": 0} for p in b], (looked, a, b)
+    for last in ("pipeline", "sync"):  # names of encodings are numbered pass by pass in all that is printed
+        a, b = (c.run("compile", "all.ptir", f"--stop-after={last}", *emit, want=0).out
+                for emit in ([], ["--emit=ir"]))
+        assert a == b and "\nenc #" in a, last
     for name, text in texts.items():
         c.write("one.ptir", HEAD.sub(f"ptir 1\nmodule {target}\n", text))
         c.run("compile", "one.ptir", "-o", "one.ptx", want=0)
