@@ -1,5 +1,6 @@
 #include "tests/property/data.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,4 +54,15 @@ void pg_data_free(pg_data *d)
         free(d->data[i]);
         free(d->poison[i]);
     }
+}
+
+int pg_verdicts_print(const uint32_t tally[3])
+{
+    if (tally[PG_SKIPPED] != 0) {
+        (void)puts("skipped: programs whose layouts cannot agree (PG2020, PG2021)");
+    }
+    (void)printf("%u passed, %u failed, %u skipped\n", tally[PG_PASSED], tally[PG_FAILED],
+                 tally[PG_SKIPPED]);
+    /* Rare, or the generator no longer tests much. */
+    return tally[PG_FAILED] != 0 || tally[PG_SKIPPED] > tally[PG_PASSED] / 10 ? 1 : 0;
 }

@@ -20,4 +20,10 @@ void pg_data_fill(pg_data *d, uint64_t seed);
 bool pg_data_equal(const pg_data *a, const pg_data *b);
 void pg_data_free(pg_data *d);
 
+/* What became of one program. */
+typedef enum pg_verdict { PG_PASSED, PG_FAILED, PG_SKIPPED } pg_verdict;
+/* Prints how often each came; gives the program's exit status: failures, or too many that were
+ * skipped because their layouts cannot agree (PG2020, PG2021). */
+int pg_verdicts_print(const uint32_t tally[3]);
+
 #endif

@@ -11,12 +11,10 @@
 #include "tests/property/data.h"
 #include "tools/exec/ptxexec.h"
 
-typedef enum verdict { PASSED, FAILED, SKIPPED } verdict;
-
-static verdict fail(uint64_t seed, const char *what, const char *why)
+static pg_verdict fail(uint64_t seed, const char *what, const char *why)
 {
     (void)fprintf(stderr, "seed %llu: %s: %s\n", (unsigned long long)seed, what, why);
-    return FAILED;
+    return PG_FAILED;
 }
 
 static ptxgen_status interpret(ptxgen_ctx *ctx, ptxgen_str ir, pg_data *want)
@@ -102,7 +100,7 @@ static bool is_nan(pg_elem e, const unsigned char *at)
     }
 }
 
-static verdict compare(uint64_t seed, const pg_data *want, const pg_data *got)
+static pg_verdict compare(uint64_t seed, const pg_data *want, const pg_data *got)
 {
     char why[128];
     for (size_t i = 1; i < PG_DATA_N; i += 2) {
@@ -122,14 +120,14 @@ static verdict compare(uint64_t seed, const pg_data *want, const pg_data *got)
             }
         }
     }
-    return PASSED;
+    return PG_PASSED;
 }
 
-static verdict check_ptx(uint64_t seed, ptxgen_str ptx, const pg_data *want, pg_data *got)
+static pg_verdict check_ptx(uint64_t seed, ptxgen_str ptx, const pg_data *want, pg_data *got)
 {
     ptxexec_module *m = NULL;
     ptxexec_device *d = NULL;
-    verdict v = PASSED;
+    pg_verdict v = PG_PASSED;
     const char *why = NULL;
     if (ptxexec_module_load(NULL, ptx.ptr, ptx.len, &m) != PTXEXEC_OK) {
         v = fail(seed, "the executor refuses the PTX",
@@ -147,12 +145,12 @@ static verdict check_ptx(uint64_t seed, ptxgen_str ptx, const pg_data *want, pg_
 }
 
 /* `shuffle`: seed of ties; 0: as they come. */
-static verdict check_seed(uint64_t seed, ptxgen_str ir, uint64_t shuffle, pg_data *want,
-                          pg_data *got)
+static pg_verdict check_seed(uint64_t seed, ptxgen_str ir, uint64_t shuffle, pg_data *want,
+                             pg_data *got)
 {
     ptxgen_ctx *ctx = NULL;
     ptxgen_result *r = NULL;
-    verdict v;
+    pg_verdict v;
     if (ptxgen_ctx_create(NULL, &ctx) != PTXGEN_OK) {
         return fail(seed, "no context", "");
     }
@@ -162,7 +160,7 @@ static verdict check_seed(uint64_t seed, ptxgen_str ir, uint64_t shuffle, pg_dat
     const ptxgen_status st = ptxgen_compile(ctx, ir, &options, &r);
     const ptxgen_diag d = ptxgen_result_diag(r, 0);
     if (st == PTXGEN_E_UNSUPPORTED && (d.number == 2020 || d.number == 2021)) {
-        v = SKIPPED;
+        v = PG_SKIPPED;
     } else if (st != PTXGEN_OK) {
         v = fail(seed, "does not compile", d.message.ptr ? d.message.ptr : "");
     } else if (interpret(ctx, ir, want) != PTXGEN_OK) {
@@ -192,11 +190,5 @@ int main(int argc, char **argv)
     pg_strbuf_fini(&text);
     pg_data_free(&want);
     pg_data_free(&got);
-    if (tally[SKIPPED] != 0) {
-        (void)puts("skipped: programs whose layouts cannot agree (PG2020, PG2021)");
-    }
-    (void)printf("%u passed, %u failed, %u skipped\n", tally[PASSED], tally[FAILED],
-                 tally[SKIPPED]);
-    /* Rare, or the generator no longer tests much. */
-    return tally[FAILED] != 0 || tally[SKIPPED] > tally[PASSED] / 10 ? 1 : 0;
+    return pg_verdicts_print(tally);
 }

@@ -58,35 +58,39 @@ static void add(layout_set *s, const char *name, pg_layout l)
     s->l[s->n++] = l;
 }
 
+/* An encoding of kind blocked and rank 2. */
+typedef struct blocked_row {
+    const char *name;
+    uint8_t order[2], regs[2], lanes[2], warps[2];
+} blocked_row;
+
+static void add_blocked(world *w, layout_set *s, pg_elem elem, const int32_t *dims,
+                        const blocked_row *rows, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const blocked_row *row = &rows[i];
+        pg_enc_info e = {.kind = PG_ENC_BLOCKED, .rank = 2};
+        for (uint32_t d = 0; d < 2; d++) {
+            e.order[d] = row->order[d];
+            e.regs[d] = row->regs[d];
+            e.lanes[d] = row->lanes[d];
+            e.warps[d] = row->warps[d];
+        }
+        add(s, row->name, layout_of(w, elem, dims, 4, e));
+    }
+}
+
 void register_layouts(world *w, uint32_t bits, layout_set *out)
 {
     const int32_t dims[2] = {64, 32};
     const pg_elem elem = bits == 8 ? PG_E4M3 : bits == 16 ? PG_F16 : PG_F32;
     const uint16_t k = (uint16_t)(256 / bits);
-    pg_enc_info wide = {.kind = PG_ENC_BLOCKED,
-                        .rank = 2,
-                        .order = {1, 0},
-                        .regs = {1, 8},
-                        .lanes = {8, 4},
-                        .warps = {4, 1}};
-    pg_enc_info columns = {.kind = PG_ENC_BLOCKED,
-                           .rank = 2,
-                           .order = {0, 1},
-                           .regs = {8, 1},
-                           .lanes = {8, 4},
-                           .warps = {1, 4}};
-    pg_enc_info thin = {.kind = PG_ENC_BLOCKED,
-                        .rank = 2,
-                        .order = {1, 0},
-                        .regs = {1, 1},
-                        .lanes = {1, 32},
-                        .warps = {4, 1}};
-    pg_enc_info shared = {.kind = PG_ENC_BLOCKED,
-                          .rank = 2,
-                          .order = {1, 0},
-                          .regs = {1, 4},
-                          .lanes = {4, 8},
-                          .warps = {1, 4}};
+    static const blocked_row rows[] = {
+        {"wide", {1, 0}, {1, 8}, {8, 4}, {4, 1}},
+        {"columns", {0, 1}, {8, 1}, {8, 4}, {1, 4}},
+        {"thin", {1, 0}, {1, 1}, {1, 32}, {4, 1}},
+        {"shared", {1, 0}, {1, 4}, {4, 8}, {1, 4}},
+    };
     pg_enc_info wgmma = {.kind = PG_ENC_WGMMA, .rank = 2, .shape = {64, 16, k}, .warps = {4, 1}};
     pg_enc_info mma = {.kind = PG_ENC_MMA, .rank = 2, .shape = {16, 8, k}, .warps = {2, 2}};
     pg_enc_info tall = {.kind = PG_ENC_MMA, .rank = 2, .shape = {16, 8, k}, .warps = {4, 1}};
@@ -105,10 +109,7 @@ void register_layouts(world *w, uint32_t bits, layout_set *out)
     pg_enc_info slice = {
         .kind = PG_ENC_SLICE, .rank = 2, .dim = 1, .of = pg_enc_intern(w->types, &cube)};
     out->n = 0;
-    add(out, "wide", layout_of(w, elem, dims, 4, wide));
-    add(out, "columns", layout_of(w, elem, dims, 4, columns));
-    add(out, "thin", layout_of(w, elem, dims, 4, thin));
-    add(out, "shared", layout_of(w, elem, dims, 4, shared));
+    add_blocked(w, out, elem, dims, rows, PG_COUNT_OF(rows));
     add(out, "wgmma", layout_of(w, elem, dims, 4, wgmma));
     add(out, "mma", layout_of(w, elem, dims, 4, mma));
     add(out, "tall", layout_of(w, elem, dims, 4, tall));
@@ -125,28 +126,19 @@ void register_layouts(world *w, uint32_t bits, layout_set *out)
 void odd_layouts(world *w, layout_set *out)
 {
     const int32_t dims[2] = {64, 96};
+    static const blocked_row rows[] = {
+        {"wide", {1, 0}, {1, 8}, {8, 4}, {4, 1}},
+        {"columns", {0, 1}, {2, 1}, {32, 1}, {1, 4}},
+    };
     pg_enc_info wgmma = {.kind = PG_ENC_WGMMA, .rank = 2, .shape = {64, 96, 16}, .warps = {4, 1}};
     pg_enc_info narrow = {.kind = PG_ENC_WGMMA, .rank = 2, .shape = {64, 48, 16}, .warps = {4, 1}};
-    pg_enc_info wide = {.kind = PG_ENC_BLOCKED,
-                        .rank = 2,
-                        .order = {1, 0},
-                        .regs = {1, 8},
-                        .lanes = {8, 4},
-                        .warps = {4, 1}};
-    pg_enc_info columns = {.kind = PG_ENC_BLOCKED,
-                           .rank = 2,
-                           .order = {0, 1},
-                           .regs = {2, 1},
-                           .lanes = {32, 1},
-                           .warps = {1, 4}};
     pg_enc_info mma = {.kind = PG_ENC_MMA, .rank = 2, .shape = {16, 8, 16}, .warps = {2, 2}};
     pg_enc_info a = {
         .kind = PG_ENC_DOT, .rank = 2, .operand = 0, .of = pg_enc_intern(w->types, &mma)};
     out->n = 0;
+    add_blocked(w, out, PG_F16, dims, rows, PG_COUNT_OF(rows));
     add(out, "wgmma 96", layout_of(w, PG_F16, dims, 4, wgmma));
     add(out, "wgmma 48", layout_of(w, PG_F16, dims, 4, narrow));
-    add(out, "wide", layout_of(w, PG_F16, dims, 4, wide));
-    add(out, "columns", layout_of(w, PG_F16, dims, 4, columns));
     add(out, "mma", layout_of(w, PG_F16, dims, 4, mma));
     add(out, "dot a", layout_of(w, PG_F16, dims, 4, a));
 }

@@ -25,6 +25,13 @@ static fixture begin(const char *target)
     return f;
 }
 
+static ptxgen_builder *begin_kernel(const fixture *f)
+{
+    ptxgen_builder *b = NULL;
+    cr_assert_eq(ptxgen_kernel_begin(f->m, "k", &b), PTXGEN_OK);
+    return b;
+}
+
 static void end(const fixture *f)
 {
     ptxgen_module_destroy(f->m);
@@ -145,9 +152,8 @@ Test(build_places, mistakes_stand_where_the_text_has_them)
 Test(build_places, mistakes_stand_where_the_builder_says)
 {
     const fixture f = begin("sm_80");
-    ptxgen_builder *b = NULL;
+    ptxgen_builder *b = begin_kernel(&f);
     ptxgen_result *r = NULL;
-    cr_assert_eq(ptxgen_kernel_begin(f.m, "k", &b), PTXGEN_OK);
     build_mistakes(b, true);
     ptxgen_kernel_attr(b, "warps", 3);
     cr_assert_eq(ptxgen_kernel_end(b), PTXGEN_OK);
@@ -174,9 +180,8 @@ static const char *find(const char *text, const char *what)
 Test(build_places, instructions_come_from_there)
 {
     const fixture f = begin("sm_80");
-    ptxgen_builder *b = NULL;
+    ptxgen_builder *b = begin_kernel(&f);
     ptxgen_result *r = NULL;
-    cr_assert_eq(ptxgen_kernel_begin(f.m, "k", &b), PTXGEN_OK);
     ptxgen_build_at(b, 7, 1);
     const ptxgen_value p = ptxgen_param(b, "p", ptxgen_type_ptr(f.m, PTXGEN_I32));
     ptxgen_param_attr(b, p, "inout", 1);
@@ -208,10 +213,9 @@ Test(build_places, instructions_come_from_there)
 Test(build_places, errors_of_the_builder)
 {
     const fixture f = begin("sm_80");
-    ptxgen_builder *b = NULL;
+    ptxgen_builder *b = begin_kernel(&f);
     ptxgen_result *r = NULL;
     ptxgen_build_at(NULL, 1, 1);
-    cr_assert_eq(ptxgen_kernel_begin(f.m, "k", &b), PTXGEN_OK);
     ptxgen_build_at(b, 41, 2);
     (void)ptxgen_build_unary(b, "fneggg", (ptxgen_value){1});
     ptxgen_build_at(b, 42, 2);

@@ -120,6 +120,17 @@ Test(run_inputs, defaults_and_mistakes)
     tear_down(&f);
 }
 
+/* A .npy file of 5 x 2 zeros. */
+static void write_zeros(fixture *f, const char *path, run_dtype type)
+{
+    uint16_t data[10] = {0};
+    run_array a = {.type = type, .rank = 2, .shape = {5, 2}, .data = data};
+    run_file made;
+    cr_assert(run_array_sizes(&a));
+    cr_assert_eq(run_npy_file(&f->msgs, &f->arena, path, &a, &made), RUN_OK);
+    cr_assert_eq(run_write_files(&f->msgs, &made, 1), RUN_OK);
+}
+
 Test(run_inputs, arrays_give_sizes)
 {
     fixture f;
@@ -127,12 +138,7 @@ Test(run_inputs, arrays_give_sizes)
     set_up(&f);
     char path[] = "/tmp/ptxgen_in_XXXXXX";
     cr_assert_geq(mkstemp(path), 0);
-    uint16_t data[10] = {0};
-    run_array a = {.type = RUN_D_F16, .rank = 2, .shape = {5, 2}, .data = data};
-    cr_assert(run_array_sizes(&a));
-    run_file made;
-    cr_assert_eq(run_npy_file(&f.msgs, &f.arena, path, &a, &made), RUN_OK);
-    cr_assert_eq(run_write_files(&f.msgs, &made, 1), RUN_OK);
+    write_zeros(&f, path, RUN_D_F16);
     const run_pair args[] = {{"s", "1"}, {"m", "6"}};
     const run_pair ins[] = {{"x", path}};
     run_request r = {.file = "k", .args = {args, 1}, .ins = {ins, 1}};
@@ -141,9 +147,7 @@ Test(run_inputs, arrays_give_sizes)
     cr_assert_eq(in.values[3].bits, 2);
     r.args.n = 2; /* m = 6 contradicts the file */
     cr_assert_eq(run_inputs_make(&f.msgs, &f.arena, &r, &f.manifest, &in), RUN_INPUT);
-    a.type = RUN_D_U16; /* not how an f16 is stored */
-    cr_assert_eq(run_npy_file(&f.msgs, &f.arena, path, &a, &made), RUN_OK);
-    cr_assert_eq(run_write_files(&f.msgs, &made, 1), RUN_OK);
+    write_zeros(&f, path, RUN_D_U16); /* not how an f16 is stored */
     r.args.n = 1;
     cr_assert_eq(run_inputs_make(&f.msgs, &f.arena, &r, &f.manifest, &in), RUN_INPUT);
     (void)remove(path);
@@ -163,12 +167,7 @@ Test(run_inputs, unknown_extents_and_strides)
     cr_assert_eq(run_manifest_read(&f.msgs, &f.arena, "k", pg_str_of(text), &manifest), RUN_OK);
     char path[] = "/tmp/ptxgen_in_XXXXXX";
     cr_assert_geq(mkstemp(path), 0);
-    uint16_t data[10] = {0};
-    run_array a = {.type = RUN_D_F16, .rank = 2, .shape = {5, 2}, .data = data};
-    cr_assert(run_array_sizes(&a));
-    run_file made;
-    cr_assert_eq(run_npy_file(&f.msgs, &f.arena, path, &a, &made), RUN_OK);
-    cr_assert_eq(run_write_files(&f.msgs, &made, 1), RUN_OK);
+    write_zeros(&f, path, RUN_D_F16);
     const run_pair ins[] = {{"x", path}};
     const run_pair dense[] = {{"s", "2"}};
     const run_pair gaps[] = {{"s", "4"}};
