@@ -316,33 +316,28 @@ void ptxgen_launch_end(ptxgen_builder *b, ptxgen_value x, ptxgen_value y, ptxgen
 /* ---- regions
  * --------------------------------------------------------------------------------------------- */
 
-static ptxgen_value region_arg(pg_region *r, uint32_t i)
+/* The arguments of a region, 0 for all of NULL (I1). Last of a call: `out` may be what it was
+ * given.
+ */
+static void args_out(const pg_region *region_or_null, size_t n, ptxgen_value *out)
 {
-    return (ptxgen_value){i < r->n_args ? r->args[i].id : 0};
+    const pg_region *r = region_or_null;
+    for (size_t i = 0; out != NULL && i < n; i++) {
+        out[i] = (ptxgen_value){r != NULL && i < r->n_args ? r->args[i].id : 0};
+    }
 }
 
-void ptxgen_for_begin(ptxgen_builder *b, ptxgen_value lo, ptxgen_value hi, ptxgen_value step,
-                      uint32_t n, const ptxgen_value *init, ptxgen_value *args)
+static pg_region *begin_for(ptxgen_builder *b, ptxgen_value lo, ptxgen_value hi, ptxgen_value step,
+                            uint32_t n, const ptxgen_value *init)
 {
-    for (uint32_t i = 0; args != NULL && i <= n; i++) {
-        args[i] = (ptxgen_value){0};
-    }
-    if (!pg_build_is_live(b)) {
-        return;
-    }
-    if (args == NULL || (n != 0 && init == NULL)) {
-        pg_build_fail(b, PG_D_BUILD,
-                      "a loop needs room for its arguments and a start for each carried value");
-        return;
-    }
     if (!pg_build_count(b, n, init)) {
-        return;
+        return NULL;
     }
     pg_arena *scratch = &b->m->ir->arena;
     ptxgen_value *in = PG_NEWS(scratch, ptxgen_value, (size_t)n + 3);
     pg_type *types = PG_NEWS(scratch, pg_type, (size_t)n + 1);
     if (in == NULL || types == NULL) {
-        return;
+        return NULL;
     }
     in[0] = lo;
     in[1] = hi;
@@ -353,22 +348,45 @@ void ptxgen_for_begin(ptxgen_builder *b, ptxgen_value lo, ptxgen_value hi, ptxge
     }
     pg_inst *loop = pg_build_inst(b, "for", n + 3, in, n, types, 1);
     if (loop == NULL) {
-        return;
+        return NULL;
     }
     pg_region *body = loop->regions[0];
     (void)pg_region_add_arg(body, pg_val_type(b->k, (pg_val){hi.id}), (pg_sym){0});
     for (uint32_t i = 0; i < n; i++) {
         (void)pg_region_add_arg(body, types[i], (pg_sym){0});
     }
-    for (uint32_t i = 0; i <= n; i++) {
-        args[i] = region_arg(body, i);
+    return pg_build_open(b, body, loop) ? body : NULL;
+}
+
+/* Whether there is room for a loop's arguments, and a start for what it carries. */
+static bool has_room(ptxgen_builder *b, uint32_t n_args, const ptxgen_value *args, uint32_t n,
+                     const ptxgen_value *init)
+{
+    if (!pg_build_is_live(b)) {
+        return false;
     }
-    (void)pg_build_open(b, body, loop);
+    if ((n_args != 0 && args == NULL) || (n != 0 && init == NULL)) {
+        pg_build_fail(b, PG_D_BUILD,
+                      "a loop needs room for its arguments and a start for each carried value");
+        return false;
+    }
+    return true;
+}
+
+void ptxgen_for_begin(ptxgen_builder *b, ptxgen_value lo, ptxgen_value hi, ptxgen_value step,
+                      uint32_t n, const ptxgen_value *init, ptxgen_value *args)
+{
+    const pg_region *body =
+        has_room(b, 1, args, n, init) ? begin_for(b, lo, hi, step, n, init) : NULL;
+    args_out(body, (size_t)n + 1, args);
 }
 
 /* The innermost open region's owner if it is an `op`; else an error. */
 static pg_inst *owner_of(ptxgen_builder *b, pg_op op, const char *what)
 {
+    if (!pg_build_is_live(b)) {
+        return NULL;
+    }
     pg_inst *owner = b->scope[b->depth - 1].owner;
     if (owner == NULL || owner->op != op) {
         pg_build_fail(b, PG_D_BUILD, what);
@@ -377,99 +395,79 @@ static pg_inst *owner_of(ptxgen_builder *b, pg_op op, const char *what)
     return owner;
 }
 
+/* Yields n values and closes the innermost region, `owner`'s last. */
+static void close_region(ptxgen_builder *b, pg_inst *owner, uint32_t n, const ptxgen_value *yields,
+                         ptxgen_value *results)
+{
+    if (owner != NULL) {
+        if (n != 0 || owner->op != PG_OP_IF) {
+            (void)pg_build_inst(b, "yield", n, yields, 0, NULL, 0);
+        }
+        b->depth--;
+        b->last = owner;
+    }
+    pg_build_values_out(pg_build_is_live(b) ? owner : NULL, n, results);
+}
+
 void ptxgen_for_end(ptxgen_builder *b, uint32_t n, const ptxgen_value *yields,
                     ptxgen_value *results)
 {
-    for (uint32_t i = 0; results != NULL && i < n; i++) {
-        results[i] = (ptxgen_value){0};
-    }
-    pg_inst *loop = pg_build_is_live(b) ? owner_of(b, PG_OP_FOR, "no loop is open here") : NULL;
-    if (loop == NULL) {
-        return;
-    }
-    (void)pg_build_inst(b, "yield", n, yields, 0, NULL, 0);
-    b->depth--;
-    pg_build_values_out(loop, n, results);
-    b->last = loop;
+    close_region(b, owner_of(b, PG_OP_FOR, "no loop is open here"), n, yields, results);
 }
 
-void ptxgen_while_begin(ptxgen_builder *b, uint32_t n, const ptxgen_value *init, ptxgen_value *args)
+static pg_region *begin_while(ptxgen_builder *b, uint32_t n, const ptxgen_value *init)
 {
-    for (uint32_t i = 0; args != NULL && i < n; i++) {
-        args[i] = (ptxgen_value){0};
-    }
-    if (!pg_build_is_live(b)) {
-        return;
-    }
-    if (n != 0 && (args == NULL || init == NULL)) {
-        pg_build_fail(b, PG_D_BUILD,
-                      "a loop needs room for its arguments and a start for each carried value");
-        return;
-    }
     if (!pg_build_count(b, n, init)) {
-        return;
+        return NULL;
     }
     pg_type *types = PG_NEWS(&b->m->ir->arena, pg_type, (size_t)n + 1);
     if (types == NULL) {
-        return;
+        return NULL;
     }
     for (uint32_t i = 0; i < n; i++) {
         types[i] = pg_val_type(b->k, (pg_val){init[i].id});
     }
     pg_inst *loop = pg_build_inst(b, "while", n, init, n, types, 2);
     if (loop == NULL) {
-        return;
+        return NULL;
     }
     for (uint32_t r = 0; r < 2; r++) {
         for (uint32_t i = 0; i < n; i++) {
             (void)pg_region_add_arg(loop->regions[r], types[i], (pg_sym){0});
         }
     }
-    for (uint32_t i = 0; i < n; i++) {
-        args[i] = region_arg(loop->regions[0], i);
-    }
-    (void)pg_build_open(b, loop->regions[0], loop);
+    return pg_build_open(b, loop->regions[0], loop) ? loop->regions[0] : NULL;
+}
+
+void ptxgen_while_begin(ptxgen_builder *b, uint32_t n, const ptxgen_value *init, ptxgen_value *args)
+{
+    args_out(has_room(b, n, args, n, init) ? begin_while(b, n, init) : NULL, n, args);
 }
 
 void ptxgen_while_do(ptxgen_builder *b, ptxgen_value condition, uint32_t n, ptxgen_value *args)
 {
-    for (uint32_t i = 0; args != NULL && i < n; i++) {
-        args[i] = (ptxgen_value){0};
-    }
-    pg_inst *loop =
-        pg_build_is_live(b) ? owner_of(b, PG_OP_WHILE, "no test of a loop is open here") : NULL;
-    if (loop == NULL) {
-        return;
-    }
-    if (b->scope[b->depth - 1].region != loop->regions[0] || (n != 0 && args == NULL)) {
+    pg_inst *loop = owner_of(b, PG_OP_WHILE, "no test of a loop is open here");
+    const bool is_test = loop != NULL && b->scope[b->depth - 1].region == loop->regions[0];
+    pg_region *body = NULL;
+    if (loop != NULL && (!is_test || (n != 0 && args == NULL))) {
         pg_build_fail(b, PG_D_BUILD, "no test of a loop is open here, or no room for its values");
-        return;
+    } else if (loop != NULL) {
+        (void)pg_build_inst(b, "yield", 1, &condition, 0, NULL, 0);
+        body = loop->regions[1];
+        b->scope[b->depth - 1].region = body;
     }
-    (void)pg_build_inst(b, "yield", 1, &condition, 0, NULL, 0);
-    b->scope[b->depth - 1].region = loop->regions[1];
-    for (uint32_t i = 0; i < n; i++) {
-        args[i] = region_arg(loop->regions[1], i);
-    }
+    args_out(pg_build_is_live(b) ? body : NULL, n, args);
 }
 
 void ptxgen_while_end(ptxgen_builder *b, uint32_t n, const ptxgen_value *yields,
                       ptxgen_value *results)
 {
-    for (uint32_t i = 0; results != NULL && i < n; i++) {
-        results[i] = (ptxgen_value){0};
-    }
-    pg_inst *loop = pg_build_is_live(b) ? owner_of(b, PG_OP_WHILE, "no loop is open here") : NULL;
-    if (loop == NULL) {
-        return;
-    }
-    if (b->scope[b->depth - 1].region != loop->regions[1]) {
+    pg_inst *loop = owner_of(b, PG_OP_WHILE, "no loop is open here");
+    if (loop != NULL && b->scope[b->depth - 1].region != loop->regions[1]) {
         pg_build_fail(b, PG_D_BUILD, "the loop is still in its test: ptxgen_while_do comes first");
-        return;
+        loop = NULL;
     }
-    (void)pg_build_inst(b, "yield", n, yields, 0, NULL, 0);
-    b->depth--;
-    pg_build_values_out(loop, n, results);
-    b->last = loop;
+    close_region(b, loop, n, yields, results);
 }
 
 void ptxgen_if_begin(ptxgen_builder *b, ptxgen_value condition, uint32_t n,
@@ -493,8 +491,7 @@ void ptxgen_if_begin(ptxgen_builder *b, ptxgen_value condition, uint32_t n,
 
 void ptxgen_else(ptxgen_builder *b, uint32_t n, const ptxgen_value *yields)
 {
-    pg_inst *branch =
-        pg_build_is_live(b) ? owner_of(b, PG_OP_IF, "no condition is open here") : NULL;
+    pg_inst *branch = owner_of(b, PG_OP_IF, "no condition is open here");
     if (branch == NULL) {
         return;
     }
@@ -506,20 +503,7 @@ void ptxgen_else(ptxgen_builder *b, uint32_t n, const ptxgen_value *yields)
 
 void ptxgen_if_end(ptxgen_builder *b, uint32_t n, const ptxgen_value *yields, ptxgen_value *results)
 {
-    for (uint32_t i = 0; results != NULL && i < n; i++) {
-        results[i] = (ptxgen_value){0};
-    }
-    pg_inst *branch =
-        pg_build_is_live(b) ? owner_of(b, PG_OP_IF, "no condition is open here") : NULL;
-    if (branch == NULL) {
-        return;
-    }
-    if (n != 0) {
-        (void)pg_build_inst(b, "yield", n, yields, 0, NULL, 0);
-    }
-    b->depth--;
-    pg_build_values_out(branch, n, results);
-    b->last = branch;
+    close_region(b, owner_of(b, PG_OP_IF, "no condition is open here"), n, yields, results);
 }
 
 void ptxgen_partition_begin(ptxgen_builder *b, const char *name, uint32_t warps, uint32_t regs,

@@ -57,6 +57,8 @@ pg_inst *pg_build_inst(ptxgen_builder *b, const char *op, uint32_t n_in, const p
 /* False and an error for more than an operation can have, or an array that is not there. */
 bool pg_build_count(ptxgen_builder *b, uint64_t n, const void *array);
 bool pg_build_open(ptxgen_builder *b, pg_region *region, pg_inst *owner);
-void pg_build_values_out(const pg_inst *i, uint32_t n, ptxgen_value *out);
+/* The first n results, 0 for those that are not there. Last of a call: `out` may be an array that
+ * the call was given. */
+void pg_build_values_out(const pg_inst *inst_or_null, uint32_t n, ptxgen_value *out);
 
 #endif

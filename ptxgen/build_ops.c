@@ -51,10 +51,11 @@ pg_inst *pg_build_inst(ptxgen_builder *b, const char *op_name, uint32_t n_in,
     return inst;
 }
 
-void pg_build_values_out(const pg_inst *i, uint32_t n, ptxgen_value *out)
+void pg_build_values_out(const pg_inst *inst_or_null, uint32_t n, ptxgen_value *out)
 {
-    for (uint32_t r = 0; out != NULL && r < n && r < i->n_out; r++) {
-        out[r] = (ptxgen_value){i->out[r].id};
+    const pg_inst *i = inst_or_null;
+    for (uint32_t r = 0; out != NULL && r < n; r++) {
+        out[r] = (ptxgen_value){i != NULL && r < i->n_out ? i->out[r].id : 0};
     }
 }
 
@@ -106,31 +107,31 @@ ptxgen_value ptxgen_const_float(ptxgen_builder *b, ptxgen_type type, double valu
     return (ptxgen_value){pg_const_float(b->k, (pg_type){type.id}, value).id};
 }
 
-void ptxgen_build_op(ptxgen_builder *b, const char *op, uint32_t n_in, const ptxgen_value *in,
-                     uint32_t n_out, const ptxgen_type *out_types, ptxgen_value *out)
+static pg_inst *build_op(ptxgen_builder *b, const char *op, uint32_t n_in, const ptxgen_value *in,
+                         uint32_t n_out, const ptxgen_type *out_types)
 {
-    for (uint32_t i = 0; out != NULL && i < n_out; i++) {
-        out[i] = (ptxgen_value){0};
-    }
     if (!pg_build_is_live(b)) {
-        return;
+        return NULL;
     }
     pg_op found = pg_op_find(&b->m->ir->ctx->words, pg_str_of(op));
     if (found != PG_OP_NONE && (pg_op_infos[found].flags & (PG_F_REGION | PG_F_TERM)) != 0) {
         pg_build_fail(b, PG_D_BUILD, "operations with regions have functions of their own");
-        return;
+        return NULL;
     }
     if (!pg_build_count(b, n_in, in) || !pg_build_count(b, n_out, out_types)) {
-        return;
+        return NULL;
     }
     pg_type *types = PG_NEWS(&b->m->ir->arena, pg_type, (size_t)n_out + 1);
     for (uint32_t i = 0; types != NULL && i < n_out; i++) {
         types[i] = (pg_type){out_types[i].id};
     }
-    pg_inst *i = types == NULL ? NULL : pg_build_inst(b, op, n_in, in, n_out, types, 0);
-    if (i != NULL) {
-        pg_build_values_out(i, n_out, out);
-    }
+    return types == NULL ? NULL : pg_build_inst(b, op, n_in, in, n_out, types, 0);
+}
+
+void ptxgen_build_op(ptxgen_builder *b, const char *op, uint32_t n_in, const ptxgen_value *in,
+                     uint32_t n_out, const ptxgen_type *out_types, ptxgen_value *out)
+{
+    pg_build_values_out(build_op(b, op, n_in, in, n_out, out_types), n_out, out);
 }
 
 ptxgen_value ptxgen_build_unary(ptxgen_builder *b, const char *op, ptxgen_value x)

@@ -155,7 +155,7 @@ PTXGEN_API ptxgen_type ptxgen_value_type(const ptxgen_builder *b, ptxgen_value v
 PTXGEN_API void ptxgen_value_name(ptxgen_builder *b, ptxgen_value v, const char *name);
 
 /* Any operation without regions, by its name. `out` gets n_out results and may be NULL with n_out
- * 0. */
+ * 0; here and below, an array of values that is written may be one that the call also reads. */
 PTXGEN_API void ptxgen_build_op(ptxgen_builder *b, const char *op, uint32_t n_in,
                                 const ptxgen_value *in, uint32_t n_out,
                                 const ptxgen_type *out_types, ptxgen_value *out);
@@ -190,7 +190,7 @@ PTXGEN_API ptxgen_value ptxgen_build_iota(ptxgen_builder *b, ptxgen_type tile, u
 /* Pointer plus elements; a scalar pointer or offset stretches to the other's shape. */
 PTXGEN_API ptxgen_value ptxgen_build_addptr(ptxgen_builder *b, ptxgen_value pointer,
                                             ptxgen_value offset);
-/* mask and other may be id 0. */
+/* mask may have id 0: all elements are read; other too: what is not read is poison. */
 PTXGEN_API ptxgen_value ptxgen_build_load(ptxgen_builder *b, ptxgen_value pointer,
                                           ptxgen_value mask, ptxgen_value other);
 PTXGEN_API void ptxgen_build_store(ptxgen_builder *b, ptxgen_value pointer, ptxgen_value value,

@@ -51,34 +51,95 @@ static void end(const fixture *f)
     ptxgen_ctx_destroy(f->ctx);
 }
 
+static void expect_text(const fixture *f, const char *text)
+{
+    ptxgen_result *r = NULL;
+    cr_assert_eq(ptxgen_kernel_end(f->b), PTXGEN_OK);
+    cr_assert_eq(ptxgen_module_print(f->m, &r), PTXGEN_OK);
+    cr_expect_str_eq(ptxgen_result_ir(r).ptr, text);
+    ptxgen_result_destroy(r);
+    cr_expect_eq(ptxgen_module_compile(f->m, NULL, &r), PTXGEN_OK);
+    ptxgen_result_destroy(r);
+}
+
+/* With arrays of their own, and with one for all that goes in and comes out. */
 Test(build_loops, while_is_its_text)
 {
+    for (int is_one = 0; is_one < 2; is_one++) {
+        fixture f;
+        const ptxgen_value none = {0};
+        ptxgen_value init[2], others[3][2];
+        ptxgen_value *args = is_one ? init : others[0], *next = is_one ? init : others[1],
+                     *done = is_one ? init : others[2];
+        begin(&f);
+        ptxgen_builder *b = f.b;
+        init[0] = f.n;
+        init[1] = ptxgen_const_int(b, ptxgen_type_scalar(f.m, PTXGEN_I32), 1);
+        ptxgen_while_begin(b, 2, init, args);
+        ptxgen_value zero = ptxgen_const_int(b, ptxgen_type_scalar(f.m, PTXGEN_I32), 0);
+        ptxgen_while_do(b, ptxgen_build_compare(b, "icmp", "gt", args[0], zero), 2, args);
+        next[0] = ptxgen_build_binary(b, "isub", args[0], args[1]);
+        next[1] = ptxgen_build_binary(b, "iadd", args[1], args[1]);
+        ptxgen_while_end(b, 2, next, done);
+        ptxgen_build_store(b, f.p, done[0], none);
+        ptxgen_while_begin(b, 0, NULL, NULL);
+        ptxgen_value x = ptxgen_build_load(b, f.p, none, none);
+        ptxgen_while_do(b, ptxgen_build_compare(b, "icmp", "lt", x, f.n), 0, NULL);
+        ptxgen_build_store(b, f.p, f.n, none);
+        ptxgen_while_end(b, 0, NULL, NULL);
+        expect_text(&f, twin);
+        end(&f);
+    }
+}
+
+Test(build_loops, one_array_for_what_goes_in_and_comes_out)
+{
+    static const char text[] = "ptir 1\nmodule sm_80\n\n"
+                               "kernel @k(%p: ptr<i32> [inout], %n: i32) [warps=1] {\n"
+                               "  %0 = for %1 in 0 to %n step 1 carry (%2 = %n) : i32 {\n"
+                               "    %3 = iadd %1, %2 : i32\n"
+                               "    yield %3\n"
+                               "  }\n"
+                               "  %4 = icmp %0, 0 [is=gt] : i1\n"
+                               "  %5 = if %4 : i32 {\n"
+                               "    yield %0\n"
+                               "  } else {\n"
+                               "    yield %n\n"
+                               "  }\n"
+                               "  store %p, %5\n"
+                               "  return\n"
+                               "}\n";
     fixture f;
-    const ptxgen_value none = {0};
-    ptxgen_value init[2], args[2], next[2], done[2];
     begin(&f);
     ptxgen_builder *b = f.b;
-    init[0] = f.n;
-    init[1] = ptxgen_const_int(b, ptxgen_type_scalar(f.m, PTXGEN_I32), 1);
-    ptxgen_while_begin(b, 2, init, args);
-    ptxgen_value zero = ptxgen_const_int(b, ptxgen_type_scalar(f.m, PTXGEN_I32), 0);
-    ptxgen_while_do(b, ptxgen_build_compare(b, "icmp", "gt", args[0], zero), 2, args);
-    next[0] = ptxgen_build_binary(b, "isub", args[0], args[1]);
-    next[1] = ptxgen_build_binary(b, "iadd", args[1], args[1]);
-    ptxgen_while_end(b, 2, next, done);
-    ptxgen_build_store(b, f.p, done[0], none);
-    ptxgen_while_begin(b, 0, NULL, NULL);
-    ptxgen_value x = ptxgen_build_load(b, f.p, none, none);
-    ptxgen_while_do(b, ptxgen_build_compare(b, "icmp", "lt", x, f.n), 0, NULL);
-    ptxgen_build_store(b, f.p, f.n, none);
-    ptxgen_while_end(b, 0, NULL, NULL);
-    cr_assert_eq(ptxgen_kernel_end(b), PTXGEN_OK);
-    ptxgen_result *r = NULL;
-    cr_assert_eq(ptxgen_module_print(f.m, &r), PTXGEN_OK);
-    cr_expect_str_eq(ptxgen_result_ir(r).ptr, twin);
-    ptxgen_result_destroy(r);
-    cr_expect_eq(ptxgen_module_compile(f.m, NULL, &r), PTXGEN_OK);
-    ptxgen_result_destroy(r);
+    const ptxgen_type i32 = ptxgen_type_scalar(f.m, PTXGEN_I32);
+    const ptxgen_value zero = ptxgen_const_int(b, i32, 0), one = ptxgen_const_int(b, i32, 1);
+    ptxgen_value v[2] = {f.n};
+    ptxgen_for_begin(b, zero, f.n, one, 1, v, v);
+    ptxgen_build_op(b, "iadd", 2, v, 1, &i32, v);
+    ptxgen_for_end(b, 1, v, v);
+    const ptxgen_value is_more = ptxgen_build_compare(b, "icmp", "gt", v[0], zero);
+    ptxgen_if_begin(b, is_more, 1, &i32);
+    ptxgen_else(b, 1, v);
+    v[0] = f.n;
+    ptxgen_if_end(b, 1, v, v);
+    ptxgen_build_store(b, f.p, v[0], (ptxgen_value){0});
+    expect_text(&f, text);
+    end(&f);
+}
+
+/* What fails gives nothing, though its region was open. */
+Test(build_loops, a_wrong_yield_gives_no_results)
+{
+    fixture f;
+    begin(&f);
+    const ptxgen_type i32 = ptxgen_type_scalar(f.m, PTXGEN_I32);
+    const ptxgen_value zero = ptxgen_const_int(f.b, i32, 0), one = ptxgen_const_int(f.b, i32, 1);
+    ptxgen_value args[2], done[1] = {{7}};
+    ptxgen_for_begin(f.b, zero, f.n, one, 1, &zero, args);
+    ptxgen_for_end(f.b, 1, &(ptxgen_value){12345}, done);
+    cr_expect_eq(done[0].id, 0);
+    cr_expect_eq(ptxgen_kernel_end(f.b), PTXGEN_E_MISUSE);
     end(&f);
 }
 
