@@ -39,16 +39,10 @@ static uint32_t group_at(const pg_lw *c, const copy *p, uint32_t at)
     return pg_log2((uint64_t)k * p->size) <= align ? k : 0;
 }
 
-static pg_ptx_opnd address(pg_lw *c, pg_elem e, pg_el a)
-{
-    bool is_far = a.imm > INT32_MAX || a.imm < INT32_MIN;
-    pg_ptx_opnd base = a.reg == 0 || is_far ? pg_lw_in_reg(c, e, a) : pg_lw_reg(a.reg - 1);
-    return pg_ptx_addr(&c->b, base, a.reg == 0 || is_far ? 0 : a.imm);
-}
-
 static void issue(pg_lw *c, const copy *p, uint32_t at, uint32_t bytes, pg_el guard)
 {
-    pg_ptx_opnd to = address(c, PG_I32, p->to[at]), from = address(c, PG_I64, p->from[at]);
+    pg_ptx_opnd to = pg_lw_memory(c, PG_I32, p->to[at]);
+    pg_ptx_opnd from = pg_lw_memory(c, PG_I64, p->from[at]);
     pg_ptx_opnd ops[4] = {to, from, pg_ptx_int(bytes), pg_ptx_int(0)};
     uint32_t n = 3;
     pg_el mask = p->mask == NULL ? pg_el_imm(1) : p->mask[at];

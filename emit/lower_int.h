@@ -358,8 +358,9 @@ typedef struct pg_access {
     uint32_t free_reg;  /* register bits that are replicas */
 } pg_access;
 void pg_lw_access(pg_lw *c, const pg_access *a);
-/* An operand as n elements, of which a scalar has one for all. NULL: it has none, after a failure.
- */
+/* The operand [base + offset]: of an address, what can be said by 32 bits becomes the offset. */
+pg_ptx_opnd pg_lw_memory(pg_lw *c, pg_elem e, pg_el address);
+/* An operand as n elements, of which a scalar has one for all. NULL: none, after a failure. */
 const pg_el *pg_lw_stretch(pg_lw *c, const pg_inst *i, uint32_t index, uint32_t n);
 /* 32-bit words of 1, 2 or 4 elements. */
 uint32_t pg_lw_pack(pg_lw *c, pg_elem e, const pg_el *v);

@@ -35,12 +35,9 @@ static uint32_t group_at(const pg_lw *c, const pg_access *a, uint32_t at)
     while (run < most && can_follow(a, at, run, size)) {
         run++;
     }
-    uint32_t align = 1u << pg_lw_fact(c, a->is_shared ? PG_I32 : PG_I64, a->addr[at]).align % 32;
-    if (pg_lw_fact(c, a->is_shared ? PG_I32 : PG_I64, a->addr[at]).align >= 31) {
-        align = 1u << 31;
-    }
+    const uint32_t align = pg_lw_fact(c, a->is_shared ? PG_I32 : PG_I64, a->addr[at]).align;
     uint32_t k = 1;
-    while (2 * k <= run && 2 * k * size <= align) {
+    while (2 * k <= run && pg_log2((uint64_t)2 * k * size) <= align) {
         k *= 2;
     }
     return k * size < 4 ? 1 : k;
@@ -119,6 +116,14 @@ void pg_lw_unpack(pg_lw *c, pg_elem e, uint32_t w, pg_el *v)
     }
 }
 
+pg_ptx_opnd pg_lw_memory(pg_lw *c, pg_elem e, pg_el address)
+{
+    const pg_el a = address;
+    const bool is_near = a.reg != 0 && a.imm <= INT32_MAX && a.imm >= INT32_MIN;
+    const pg_ptx_opnd base = is_near ? pg_lw_reg(a.reg - 1) : pg_lw_in_reg(c, e, a);
+    return pg_ptx_addr(&c->b, base, is_near ? a.imm : 0);
+}
+
 /* ---- one instruction ------------------------------------------------------------------------- */
 
 /* How elements of a group become operands: `per` elements in each of n_words registers. */
@@ -175,14 +180,7 @@ static void issue(pg_lw *c, const pg_access *a, const form *f, const pg_ptx_opnd
                   pg_el guard)
 {
     pg_ptx_opnd value = f->n_words == 1 ? word[0] : pg_ptx_vec(&c->b, word, f->n_words);
-    pg_ptx_opnd base = addr.reg != 0 ? pg_lw_reg(addr.reg - 1)
-                                     : pg_lw_in_reg(c, a->is_shared ? PG_I32 : PG_I64, addr);
-    int64_t imm = addr.reg != 0 ? addr.imm : 0;
-    if (imm > INT32_MAX || imm < INT32_MIN) { /* more than an offset can say */
-        base = pg_lw_use(c, PG_I64, addr);
-        imm = 0;
-    }
-    pg_ptx_opnd at = pg_ptx_addr(&c->b, base, imm);
+    pg_ptx_opnd at = pg_lw_memory(c, a->is_shared ? PG_I32 : PG_I64, addr);
     pg_ptx_opnd ops[2] = {a->is_store ? at : value, a->is_store ? value : at};
     pg_ptx_stmt *s = pg_ptx_inst_spelled(&c->b, f->spelling, ops);
     if (guard.reg != 0) {
@@ -390,10 +388,8 @@ static void reduce_in_memory(pg_lw *c, const pg_inst *i, const char *const opcod
         if ((r & free_reg) != 0 || (guard.reg == 0 && guard.imm == 0)) {
             continue; /* each element once */
         }
-        bool is_near = addr[r].reg != 0 && addr[r].imm <= INT32_MAX && addr[r].imm >= INT32_MIN;
-        pg_ptx_opnd base = is_near ? pg_lw_reg(addr[r].reg - 1) : pg_lw_in_reg(c, PG_I64, addr[r]);
-        pg_ptx_opnd x = pg_lw_in_reg(c, e, val[r]);
-        pg_ptx_opnd ops[2] = {pg_ptx_addr(&c->b, base, is_near ? addr[r].imm : 0), x};
+        pg_ptx_opnd at = pg_lw_memory(c, PG_I64, addr[r]);
+        pg_ptx_opnd ops[2] = {at, pg_lw_in_reg(c, e, val[r])};
         pg_ptx_stmt *s = pg_lw_emit(c, opcode, 2, ops);
         if (guard.reg != 0) {
             pg_ptx_guard(s, pg_lw_reg(guard.reg - 1), false);
