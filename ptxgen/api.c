@@ -411,7 +411,12 @@ ptxgen_status ptxgen_interpret(ptxgen_ctx *ctx, ptxgen_str ir, const ptxgen_inte
     if (begun != PTXGEN_OK) {
         return begun;
     }
-    if (run == NULL || run->struct_size != sizeof *run || (run->n_args != 0 && run->args == NULL)) {
+    if (run != NULL && run->struct_size == sizeof *run && run->n_args != 0 && run->args == NULL) {
+        pg_status misuse = pg_diag_add(&r->diags, PG_D_API_NO_ARRAY, (pg_loc){0, 0},
+                                       "ptxgen_interpretation.args", run->n_args);
+        return pg_result_finish(r, misuse, out);
+    }
+    if (run == NULL || run->struct_size != sizeof *run) {
         pg_status misuse = pg_diag_add(&r->diags, PG_D_API_STRUCT_SIZE, (pg_loc){0, 0},
                                        "ptxgen_interpretation", run == NULL ? 0 : run->struct_size);
         return pg_result_finish(r, misuse, out);

@@ -187,6 +187,11 @@ Test(api, interpreter_agrees_with_arithmetic)
     cr_assert_eq(ptxgen_interpret(ctx, text_of(good), &run, &r), PTXGEN_E_MISUSE);
     ptxgen_result_destroy(r);
     run.n_args = 3;
+    run.args = NULL;
+    cr_assert_eq(ptxgen_interpret(ctx, text_of(good), &run, &r), PTXGEN_E_MISUSE);
+    cr_expect_eq(ptxgen_result_diag(r, 0).number, 6007);
+    ptxgen_result_destroy(r);
+    run.args = args;
     run.entry = text_of("nope");
     cr_assert_eq(ptxgen_interpret(ctx, text_of(good), &run, &r), PTXGEN_E_INVALID);
     ptxgen_result_destroy(r);
