@@ -64,6 +64,12 @@ const char *ptxgen_pass_doc(size_t index)
     return index < pg_n_passes ? pg_passes[index].doc : NULL;
 }
 
+const char *ptxgen_default_passes(ptxgen_str target)
+{
+    const pg_target *t = pg_target_find((pg_str){target.ptr, target.len});
+    return t == NULL ? NULL : pg_pipeline_of(t->sm);
+}
+
 /* ---- memory -------------------------------------------------------------------------------- */
 
 static void *resize_noting(void *user, void *block, size_t old_size, size_t new_size)

@@ -21,6 +21,10 @@
 const pg_pass pg_passes[] = {
 #include "sched/passes.def"
 };
+static const char pass_names[] = /* for messages */
+#define PASS(fn, name, ...) " " name
+#include "sched/passes.def"
+    ;
 // clang-format on
 const uint32_t pg_n_passes = (uint32_t)PG_COUNT_OF(pg_passes);
 
@@ -151,7 +155,7 @@ static pg_status bad_pass(manager *mg, pg_str name)
     for (uint32_t i = 0; i < pg_n_passes; i++) {
         pg_nearest_try(&near, pg_str_of(pg_passes[i].name));
     }
-    return pg_diag_add(mg->m->diags, PG_D_PASS_UNKNOWN, (pg_loc){0}, PG_STR_ARG(name),
+    return pg_diag_add(mg->m->diags, PG_D_PASS_UNKNOWN, (pg_loc){0}, PG_STR_ARG(name), pass_names,
                        pg_nearest_text(&near, &mg->lists, mg->m->ctx->alloc));
 }
 
@@ -194,13 +198,12 @@ static pg_status read_list(manager *mg)
 {
     pg_str rest = trim(mg->opt->passes);
     if (rest.len == 0) {
-        for (const char *const *p = pg_pipeline_of(mg->m->sm); *p; p++) {
-            PG_TRY(add_item(mg, pg_str_of(*p)));
-        }
-    } else if (!pg_str_is(rest, "none")) {
-        while (rest.len > 0) {
-            PG_TRY(add_item(mg, trim(next_item(&rest))));
-        }
+        rest = pg_str_of(pg_pipeline_of(mg->m->sm));
+    } else if (pg_str_is(rest, "none")) {
+        rest = (pg_str){0};
+    }
+    while (rest.len > 0) {
+        PG_TRY(add_item(mg, trim(next_item(&rest))));
     }
     const pg_str stop = mg->opt->stop_after, print = mg->opt->print_after;
     if (stop.len > 0 && !pg_pass_find(stop)) {

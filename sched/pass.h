@@ -84,8 +84,8 @@ void pg_sink_put(const pg_sink *sink, pg_str text);
 /* ---- pipelines.c -------------------------------------------------------------------------------
  */
 
-/* Names of the default passes of a target, in order; NULL ends them. */
-const char *const *pg_pipeline_of(uint32_t sm);
+/* The default passes of a target, as pg_pass_options.passes has them. */
+const char *pg_pipeline_of(uint32_t sm);
 
 /* ---- the manager
  * --------------------------------------------------------------------------------- */

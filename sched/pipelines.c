@@ -5,12 +5,11 @@
  * once for each of two layouts may fold or be shared, and constants gained encodings. order before
  * pipeline: it looks at accesses as the author wrote them, before loads run ahead. After pipeline:
  * addresses that only the loads of a loop used are dead there. */
-static const char *const any_target[] = {"simplify", "layouts", "simplify", "order",
-                                         "pipeline", "sync",    "simplify", NULL};
+static const char any_target[] = "simplify,layouts,simplify,order,pipeline,sync,simplify";
 
 typedef struct pipeline_row {
     uint32_t least_sm;
-    const char *const *passes;
+    const char *passes;
 } pipeline_row;
 
 static const pipeline_row pipelines[] = {
@@ -19,7 +18,7 @@ static const pipeline_row pipelines[] = {
     {0, any_target},
 };
 
-const char *const *pg_pipeline_of(uint32_t sm)
+const char *pg_pipeline_of(uint32_t sm)
 {
     for (size_t i = 0; i < PG_COUNT_OF(pipelines); i++) {
         if (sm >= pipelines[i].least_sm) {

@@ -46,6 +46,24 @@ static void print_passes(void)
     for (size_t i = 0; (name = ptxgen_pass_name(i)) != NULL; i++) {
         (void)printf("  %-*s%s\n", HELP_COLUMN - 2, name, ptxgen_pass_doc(i));
     }
+    const char *before = "";
+    for (size_t i = 0; (name = ptxgen_target_name(i)) != NULL; i++) {
+        const char *passes = ptxgen_default_passes((ptxgen_str){name, strlen(name)});
+        if (strcmp(passes, before) != 0) {
+            (void)printf("Without --passes, from %s on: %s\n", name, passes);
+        }
+        before = passes;
+    }
+}
+
+static void print_targets(void)
+{
+    const char *name;
+    (void)fputs("\nTargets:", stdout);
+    for (size_t i = 0; (name = ptxgen_target_name(i)) != NULL; i++) {
+        (void)printf(" %s", name);
+    }
+    putchar('\n');
 }
 
 run_exit cli_help(cli *c)
@@ -68,7 +86,10 @@ run_exit cli_help(cli *c)
             print_option(&cli_options_table[i]);
         }
     }
-    if (command == CLI_OPT) {
+    if (cli_takes(command, CLI_TARGET)) {
+        print_targets();
+    }
+    if (cli_takes(command, CLI_PASS)) {
         print_passes();
     }
     if (command == CLI_EXEC) {

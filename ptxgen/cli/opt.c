@@ -6,7 +6,7 @@ run_exit cli_opt(cli *c)
     ptxgen_options options;
     if (c->values[CLI_OPT_PASSES] == NULL) {
         return run_fail(&c->msgs, RUN_USAGE, RUN_MSG_USAGE_NEEDS, NULL, "`ptxgen opt`",
-                        "--passes=a,b,c");
+                        "--passes=PASS,PASS...");
     }
     run_exit status = cli_options(c, &options);
     options.emit = PTXGEN_EMIT_IR;

@@ -17,6 +17,17 @@ const cli_option_row cli_options_table[CLI_OPTION_COUNT] = {
 #include "commands.def"
 };
 
+bool cli_takes(int command, cli_kind kind)
+{
+    for (int i = 0; i < CLI_OPTION_COUNT; i++) {
+        if (cli_options_table[i].kind == kind &&
+            (cli_options_table[i].commands & 1u << command) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 const char cli_exec_forms[] =
     "one for each kernel parameter in order:\n"
     "  u32:7 s32:-1 u64:9 s64:-9 u16: s16: u8: s8: f16:1.5 f32:1.5 f64:2.0 null   value\n"

@@ -3,6 +3,8 @@
 #ifndef PG_CLI_TABLE_H
 #define PG_CLI_TABLE_H
 
+#include <stdbool.h>
+
 typedef enum cli_command {
 #define CMD(id, ...) CLI_##id,
 #include "commands.def"
@@ -47,6 +49,8 @@ typedef struct cli_option_row {
 
 extern const cli_command_row cli_commands[CLI_COMMAND_COUNT];
 extern const cli_option_row cli_options_table[CLI_OPTION_COUNT];
+/* True if an option of the command takes a value of this kind. */
+bool cli_takes(int command, cli_kind kind);
 
 /* Texts that belong to the table: forms of exec's --arg, and what exit statuses mean. Lines. */
 extern const char cli_exec_forms[];

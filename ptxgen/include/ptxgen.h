@@ -76,6 +76,9 @@ PTXGEN_API const char *ptxgen_target_name(size_t index);
 PTXGEN_API const char *ptxgen_pass_name(size_t index);
 /* One sentence on what a pass does; NULL past the end. */
 PTXGEN_API const char *ptxgen_pass_doc(size_t index);
+/* The passes that run for a target where ptxgen_options.passes is empty, in its form: a list to
+ * take some out of or to add to. NULL for a target that is not known. */
+PTXGEN_API const char *ptxgen_default_passes(ptxgen_str target);
 
 /* A context with the given allocator (copied), or malloc. Errors: NOMEM, MISUSE. A context may be
  * used again after any error, running out of memory included. */
@@ -119,8 +122,8 @@ enum {
 typedef struct ptxgen_options {
     size_t struct_size;     /* sizeof(ptxgen_options) as the caller compiled it */
     ptxgen_str target;      /* "sm_90a"; empty: the module's own */
-    ptxgen_str passes;      /* "simplify,layouts"; empty: the target's default pipeline */
-    ptxgen_str stop_after;  /* name of a pass; the result then has IR only */
+    ptxgen_str passes;      /* "simplify,layouts"; "none"; empty: ptxgen_default_passes */
+    ptxgen_str stop_after;  /* name of a pass; the result then has IR only, as it is first left */
     ptxgen_str print_after; /* name of a pass, "all" or "changed": IR text to the sink */
     ptxgen_str explain;     /* "layouts,registers" or "all": reasons to the sink */
     ptxgen_emit emit;

@@ -49,6 +49,10 @@ def pages_are_right_and_say_all(c):
         if command:
             for option in options(c, command):
                 assert re.search(rf"(?<![\w-]){option}(?![\w-])", text), (command, option)
+            for title, line in re.findall(r"^(Targets: |  |Without --passes, )(\w.*)$",
+                                          c.run("help", command, want=0).out, re.M):
+                words = re.sub(r"\s+", " ", line)
+                assert words in text, (command, title, words)
         else:
             assert all(f"ptxgen-{name}(1)" in text for name in commands(c)), text
     exec_page = call("groff", "-man", "-Tascii", "-P-cbou", SHARE / "ptxgen-exec.1")[0]
@@ -103,6 +107,8 @@ def shells_offer(offer, c):
         (["ptxgen", "compile", "--emit="], ["ptx", "ir", "cubin", "manifest"], ["isa"]),
         (["ptxgen", "compile", "--arch=sm_9"], ["sm_90", "sm_90a"], ["sm_80"]),
         (["ptxgen", "compile", "--stop-after=l"], ["layouts"], ["simplify"]),
+        (["ptxgen", "run", "--print-after="], ["layouts", "order", "all", "changed"], ["none"]),
+        (["ptxgen", "opt", "--passes="], ["simplify", "none"], ["all"]),
         (["ptxgen", "run", "--races="], ["isa", "practice"], ["ptx"]),
         (["ptxgen", "kernel", "gem"], ["gemm"], ["gelu"]),
         (["ptxgen", "help", "o"], ["opt"], ["run"]),

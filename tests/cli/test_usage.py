@@ -2,12 +2,14 @@
 """The command line itself: commands, options, messages, exit statuses, files."""
 import json
 import os
+import pathlib
 import pty
 import re
 import subprocess
 
 import harness
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 GOOD = "ptir 1\nmodule sm_80\nkernel @k() {\n  return\n}\n"
 BAD = "ptir 1\nmodule sm_80\nkernel @k() {\n  %x = foo 1\n  %y = bar 2\n  return\n}\n"
 
@@ -32,13 +34,38 @@ def help_of_every_command(c):
     # Long lists of words stand whole, each option's meaning in one column; and passes have names.
     assert "sync|registers|all\n" in c.run("help", "compile", want=0).out
     assert "instructions|loop\n" in c.run("help", "sass", want=0).out
-    passes = c.run("help", "opt", want=0).out.split("Passes:\n")[1]
-    for name in re.findall(r"^  (\w+) ", passes.split("\n\n")[0], re.M):
-        c.run("compile", "-", f"--print-after={name}", stdin=GOOD.encode(), want=0)
+    c.run("help", "passes", want=2)
     for each in ("all", "changed"):
         assert each in re.search(r"--print-after=(\S+)", c.run("help", "compile", want=0).out).group(1)
         c.run("compile", "-", f"--print-after={each}", stdin=GOOD.encode(), want=0)
     assert c.run("--help", want=0).out == text
+
+
+def help_names_what_must_be_named(c):
+    """Where an option takes the name of a pass or a target, the names stand in the same help, and
+    all of them are taken; the default passes are a list that --passes takes."""
+    rows = (ROOT / "sched/passes.def").read_text(encoding="utf-8")
+    passes = re.findall(r'^PASS\(\w+, +"(\w+)"', rows, re.M)
+    assert len(passes) > 3, passes
+    for name in re.findall(r"^  ptxgen (\w+) ", c.run("help", want=0).out, re.M):
+        text = c.run("help", name, want=0).out
+        assert ("PASS" in text) == ("\nPasses:\n" in text), text
+        assert ("--arch" in text) == ("\nTargets: " in text), text
+        if "PASS" in text:
+            section = text.split("\nPasses:\n")[1].split("\n\n")[0]
+            assert re.findall(r"^  (\w+) ", section, re.M) == passes, section
+    text = c.run("help", "opt", want=0).out
+    for name in passes:
+        c.run("compile", "-", f"--print-after={name}", stdin=GOOD.encode(), want=0)
+    for target in re.search(r"^Targets: (.*)", text, re.M).group(1).split():
+        c.run("compile", "-", f"--arch={target}", stdin=GOOD.encode(), want=0)
+    default = re.search(r"^Without --passes, from sm_80 on: (\S+)$", text, re.M).group(1)
+    told = c.run("opt", "-", "--time", stdin=GOOD.encode(), want=2).err
+    assert "6108" in told, told  # opt asks for a list; help has one to copy
+    a = c.run("kernel", "softmax", "--emit=ir", f"--passes={default}", want=0).out
+    assert a == c.run("kernel", "softmax", "--emit=ir", want=0).out
+    r = c.run("compile", "-", "--passes=layout", stdin=GOOD.encode())
+    assert all(name in r.err for name in passes) and "did you mean `layouts`" in r.err, r.err
 
 
 def wrong_usage_is_2(c):
@@ -319,7 +346,7 @@ def passes_by_name(c):
 
 if __name__ == "__main__":
     harness.main([
-        no_arguments_show_usage, version, help_of_every_command, wrong_usage_is_2,
+        no_arguments_show_usage, version, help_of_every_command, help_names_what_must_be_named, wrong_usage_is_2,
         misspelled_words_find_the_right_one, messages_name_what_was_given,
         value_may_be_the_next_argument, missing_input_is_1, wrong_input_is_1_with_places,
         ptx_is_no_ir, check_is_silent_when_right, ir_comes_back_canonical, output_files_are_whole_or_untouched,

@@ -83,6 +83,8 @@ Test(api, accessors_take_null_and_any_index)
     cr_assert_null(ptxgen_pass_name(1000));
     cr_assert_null(ptxgen_pass_doc(1000));
     cr_assert_not_null(ptxgen_target_name(0));
+    cr_assert_null(ptxgen_default_passes(text_of("sm_1")));
+    cr_assert_null(ptxgen_default_passes(text_of("")));
     cr_assert_not_null(ptxgen_status_name((ptxgen_status)77));
     cr_assert_str_eq(ptxgen_status_name(PTXGEN_E_PARSE), "PTXGEN_E_PARSE");
 }

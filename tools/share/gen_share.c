@@ -30,8 +30,9 @@ void for_each_value(const cli_option_row *row, each_word *each, void *user)
         for (size_t i = 0; (name = ptxgen_pass_name(i)) != NULL; i++) {
             each(user, name, (int)strlen(name));
         }
-        if (strstr(row->takes, "all") != NULL) {
-            each(user, "all", 3);
+        const char *words = strchr(row->takes, '|');
+        if (words != NULL) {
+            for_each_word(words, "|", each, user);
         }
     } else if (row->kind == CLI_ONE || row->kind == CLI_SOME || row->kind == CLI_MAYBE) {
         for_each_word(row->takes, "|", each, user);

@@ -98,6 +98,26 @@ static void put_passes(void)
         put(ptxgen_pass_doc(i));
         putchar('\n');
     }
+    const char *before = "";
+    for (size_t i = 0; (name = ptxgen_target_name(i)) != NULL; i++) {
+        const char *passes = ptxgen_default_passes((ptxgen_str){name, strlen(name)});
+        if (strcmp(passes, before) != 0) {
+            (void)fputs(".PP\nWithout ", stdout);
+            put_in("B", "--passes");
+            printf(", from %s on: %s.\n", name, passes);
+        }
+        before = passes;
+    }
+}
+
+static void put_targets(void)
+{
+    const char *name;
+    (void)fputs(".SH TARGETS\n", stdout);
+    for (size_t i = 0; (name = ptxgen_target_name(i)) != NULL; i++) {
+        put(name);
+        putchar('\n');
+    }
 }
 
 void print_man_command(int command)
@@ -119,7 +139,10 @@ void print_man_command(int command)
         }
     }
     (void)fputs(".TP\n\\fB\\-\\-help\\fR\nDescribe the command.\n", stdout);
-    if (command == CLI_OPT) {
+    if (cli_takes(command, CLI_TARGET)) {
+        put_targets();
+    }
+    if (cli_takes(command, CLI_PASS)) {
         put_passes();
     }
     if (command == CLI_EXEC) {
