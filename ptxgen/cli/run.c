@@ -81,6 +81,33 @@ static run_exit compile(runner *x)
     return status == RUN_OK ? choose_entries(x) : status;
 }
 
+static run_on device_of(const cli *c)
+{
+    const char *name = c->values[CLI_OPT_DEVICE];
+    return name == NULL                ? RUN_ON_ANY
+           : strcmp(name, "cpu") == 0  ? RUN_ON_CPU
+           : strcmp(name, "cuda") == 0 ? RUN_ON_CUDA
+                                       : RUN_ON_AUTO;
+}
+
+static const struct {
+    cli_option option;
+    const char *text;
+} of_executor[] = {/* options that a GPU has nothing for */
+                   {CLI_OPT_RACES, "--races"},
+                   {CLI_OPT_STATS, "--stats"},
+                   {CLI_OPT_MAX_STEPS, "--max-steps"}};
+
+static bool wants_executor(const cli *c)
+{
+    for (size_t i = 0; i < PG_COUNT_OF(of_executor); i++) {
+        if (c->values[of_executor[i].option] != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static run_exit make_inputs(runner *x)
 {
     cli *c = x->c;
@@ -92,6 +119,10 @@ static run_exit make_inputs(runner *x)
         .low = DEFAULT_LOW,
         .high = DEFAULT_HIGH,
         .seed = c->numbers[CLI_OPT_SEED],
+        .is_on_cpu = run_is_on_cpu(device_of(c), wants_executor(c)),
+        .verifies = c->values[CLI_OPT_COMPARE] == NULL ? RUN_VERIFIES_NOTHING
+                    : x->is_kernel                     ? RUN_VERIFIES_KERNEL
+                                                       : RUN_VERIFIES_TEXT,
     };
     if (x->is_kernel) {
         const ptxgen_kernel_info *info =
@@ -108,15 +139,6 @@ static run_exit make_inputs(runner *x)
         request.high = info->input_high;
     }
     return run_inputs_make(&c->msgs, &c->arena, &request, &x->manifest, &x->inputs);
-}
-
-static run_on device_of(const cli *c)
-{
-    const char *name = c->values[CLI_OPT_DEVICE];
-    return name == NULL                ? RUN_ON_ANY
-           : strcmp(name, "cpu") == 0  ? RUN_ON_CPU
-           : strcmp(name, "cuda") == 0 ? RUN_ON_CUDA
-                                       : RUN_ON_AUTO;
 }
 
 static run_exit launch(runner *x)
@@ -157,11 +179,6 @@ static run_exit verify(runner *x)
 
 static run_exit check_usage(const cli *c)
 {
-    static const struct {
-        cli_option option;
-        const char *text;
-    } executors[] = {
-        {CLI_OPT_RACES, "--races"}, {CLI_OPT_STATS, "--stats"}, {CLI_OPT_MAX_STEPS, "--max-steps"}};
     if (c->values[CLI_OPT_SEEDS] != NULL && c->numbers[CLI_OPT_SEEDS] == 0) {
         return run_fail(&c->msgs, RUN_USAGE, RUN_MSG_USAGE_VALUE, NULL, c->values[CLI_OPT_SEEDS],
                         "--seeds", "at least 1", "");
@@ -169,9 +186,9 @@ static run_exit check_usage(const cli *c)
     if (c->values[CLI_OPT_SEED] != NULL && c->values[CLI_OPT_SEEDS] != NULL) {
         return run_fail(&c->msgs, RUN_USAGE, RUN_MSG_USAGE_TOGETHER, NULL, "--seed", "--seeds");
     }
-    for (size_t i = 0; i < PG_COUNT_OF(executors) && device_of(c) == RUN_ON_CUDA; i++) {
-        if (c->values[executors[i].option] != NULL) {
-            return run_fail(&c->msgs, RUN_USAGE, RUN_MSG_USAGE_TOGETHER, NULL, executors[i].text,
+    for (size_t i = 0; i < PG_COUNT_OF(of_executor) && device_of(c) == RUN_ON_CUDA; i++) {
+        if (c->values[of_executor[i].option] != NULL) {
+            return run_fail(&c->msgs, RUN_USAGE, RUN_MSG_USAGE_TOGETHER, NULL, of_executor[i].text,
                             "--device=cuda");
         }
     }

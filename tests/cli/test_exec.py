@@ -187,8 +187,8 @@ def wrong_arguments(c):
         (["tmap:in:in.npy:box=8x8"], 2, "6131"), (["tmap:in:in.npy:box=8:swizzle=16"], 2, "6131"),
         (["tmap:in:in.npy:box=8:colour=red"], 2, "6131"), (["tmap:@0:box=8"], 2, "6131"),
         (["tmap:in:in.npy:box=8:strides=16"], 2, "6131"), (["tmap:in:in.npy:box="], 2, "6131"),
-        (["zero:99999999999999", "null", "u32:1", "f32:1"], 3, "6113"),
-        (["null", "out:x.npy:f32:99999999999999", "u32:1", "f32:1"], 3, "6113"),
+        (["zero:99999999999999", "null", "u32:1", "f32:1"], 3, "6167"),
+        (["null", "out:x.npy:f32:99999999999999", "u32:1", "f32:1"], 3, "6167"),
     ]:
         r = c.run(*common, *[f"--arg={s}" for s in specs], want=status)
         assert number in r.numbers(), (specs, r.err)

@@ -204,6 +204,25 @@ def arrays_of_unknown_size(c):
             assert r.numbers() == ["6139"] and f"how large array '{name}' is" in r.err, r.err
 
 
+def no_room_is_3(c):
+    """Arrays beyond any machine are refused before they are made, with what the run would take.
+    gelu reads n halves and writes n. Each comes back (2 n each), the input is made (2 n), and the
+    executor has both, with a byte for each of theirs (8 n): 14 n bytes. To verify, the executor's
+    are gone, and there are 8 n bytes of input and 16 n of expected values and bounds: 30 n."""
+    n = f"n={1 << 42}"
+    for more, need in ([], "56.0 TiB"), (["--verify"], "120.0 TiB"), (["--seeds=3"], "56.0 TiB"):
+        r = c.run("run", "gelu", "--device=cpu", "--arg", n, *more, want=3)
+        assert f"arrays of 16.0 TiB: the run would take {need} of memory" in r.err, r.err
+        assert r.numbers() == ["6167"], r.err
+    # As text it is interpreted: no doubles of the input, and all arrays with a byte for each byte.
+    text = c.run("kernel", "gelu", "--emit=ir", "--passes=none", want=0).out
+    file = c.write("gelu.ptir", text)
+    r = c.run("run", file, "--device=cpu", "--arg", n, "--verify", want=3)
+    assert "would take 120.0 TiB of memory" in r.err, r.err  # 6 n + 8 n + 16 n
+    assert r.numbers() == ["6167"] and "exit" in json.loads(
+        c.run("run", file, "--device=cpu", "--arg", n, "--json", want=3).out)
+
+
 def roles_are_kept(c):
     """What the text cannot show: a pointer that a run chooses leads into an array that is only read."""
     text = FILE.replace("  %q = addptr %y,", "  %big = icmp %n, 100 [is=gt] : i1\n  %where = select %big, %x, %y : ptr<f32>\n  %q = addptr %where,")
@@ -392,6 +411,6 @@ if __name__ == "__main__":
         library_kernels_are_right, kernels_on_rows_are_right, transpose_is_right,
         library_kernels_broadcast, arrays_come_and_go, wrong_arrays, one_file_has_many_names, promised_divisors_are_checked,
         all_outputs_or_none,
-        a_wrong_kernel_is_4, arrays_of_unknown_size, roles_are_kept, reports_as_json, manifest_is_json, ptx_is_accepted_by_our_checker,
+        a_wrong_kernel_is_4, arrays_of_unknown_size, no_room_is_3, roles_are_kept, reports_as_json, manifest_is_json, ptx_is_accepted_by_our_checker,
         arch_overrides_the_module, cubins, line_information, no_name_hides_shared_memory, no_ptxas_is_3, starts_fast,
     ])

@@ -2,8 +2,10 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "tools/run/inputs.h"
+#include "tools/run/memory.h"
 #include "tools/run/spec.h"
 
 static const char json[] =
@@ -214,4 +216,34 @@ Test(run_spec, forms)
     const char *tmap[] = {"tmap:in:/nonexistent/x.npy:box=64x128"};
     cr_assert_eq(run_specs_parse(&f.msgs, &f.arena, tmap, 1, &s), RUN_INPUT);
     tear_down(&f);
+}
+
+Test(run_memory, limits_of_the_process_count)
+{
+    /* Less than anything has, so that what the machine has left does not matter. */
+    const rlim_t little = 1234567;
+    struct rlimit before;
+    cr_assert_geq(run_memory_free(), little);
+    cr_assert_eq(getrlimit(RLIMIT_DATA, &before), 0);
+    cr_assert_eq(setrlimit(RLIMIT_DATA, &(struct rlimit){little, before.rlim_max}), 0);
+    const uint64_t have = run_memory_free();
+    cr_assert_eq(setrlimit(RLIMIT_DATA, &before), 0);
+    cr_assert_eq(have, little);
+    fixture f;
+    set_up(&f);
+    cr_assert_eq(run_memory_check(&f.msgs, "k", 1, UINT64_MAX), RUN_TOOL);
+    cr_assert_eq(run_memory_check(&f.msgs, "k", 1, little), RUN_OK);
+    tear_down(&f);
+}
+
+Test(run_memory, sums_stay_at_the_end)
+{
+    uint64_t sum = 1;
+    run_memory_add(&sum, UINT64_MAX, 0);
+    run_memory_add(&sum, 3, 5);
+    cr_assert_eq(sum, 16);
+    run_memory_add(&sum, UINT64_MAX / 2, 2);
+    cr_assert_eq(sum, UINT64_MAX);
+    run_memory_add(&sum, 1, 1);
+    cr_assert_eq(sum, UINT64_MAX);
 }

@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "tools/run/backend.h"
+#include "tools/run/cuda_api.h"
+#include "tools/run/memory.h"
 #include "tools/run/report_json.h"
 
 enum { MAP_SIZE = 128, MAP_ALIGN = 64, MAX_SHOWN_RULES = 8 };
@@ -195,10 +197,35 @@ static run_exit run_seed(const session *s, uint64_t seed, bool is_first, bool is
 /* ---- where --------------------------------------------------------------------------------------
  */
 
+bool run_is_on_cpu(run_on where, bool wants_executor)
+{
+    if (where == RUN_ON_CPU || where == RUN_ON_CUDA || wants_executor) {
+        return where != RUN_ON_CUDA;
+    }
+    run_cuda driver;
+    char why[256];
+    return !run_cuda_open(&driver, why, sizeof why);
+}
+
+/* Arrays as the executor has them, with a byte that says whether each of theirs was written; and
+ * what comes back. */
+static run_exit check_room(const session *s)
+{
+    uint64_t arrays = 0;
+    uint64_t need = 0;
+    for (uint32_t i = 0; i < s->launch->n_buffers; i++) {
+        const run_buffer *b = &s->launch->buffers[i];
+        run_memory_add(&arrays, b->n_bytes, 1);
+        run_memory_add(&need, b->n_bytes, b->is_output ? 3 : 2);
+    }
+    return run_memory_check(s->msgs, s->launch->file, arrays, need);
+}
+
 static run_exit open_on(session *s, const run_backend *on, const char **absent)
 {
+    const run_exit status = on == &run_backend_cpu ? check_room(s) : RUN_OK;
     s->on = on;
-    return on->open(s->msgs, s->arena, s->launch, &s->target, absent);
+    return status != RUN_OK ? status : on->open(s->msgs, s->arena, s->launch, &s->target, absent);
 }
 
 /* A GPU where there is one, unless the run asks for what only the executor can do. */

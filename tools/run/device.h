@@ -76,6 +76,9 @@ typedef struct run_launch {
     uint64_t n_lane_instructions;
 } run_launch;
 
+/* True if it runs on the executor and not on a GPU: it must, it wants what only the executor has,
+ * or there is no driver of a GPU here. False where only the driver can tell. */
+bool run_is_on_cpu(run_on where, bool wants_executor);
 /* RUN_CHECK when the kernel did something wrong, or a seed gives another result. */
 run_exit run_launch_all(const run_msgs *m, pg_arena *a, run_launch *launch);
 

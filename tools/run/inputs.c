@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tools/run/memory.h"
+
 typedef struct maker {
     const run_msgs *msgs;
     pg_arena *arena;
@@ -344,7 +346,8 @@ static run_exit check_strides(const maker *k, const run_value *v, const run_arra
     return RUN_OK;
 }
 
-static run_exit make_array(const maker *k, run_value *v, uint32_t index)
+/* The shape of an array; one that was given must have it. */
+static run_exit make_array(const maker *k, run_value *v)
 {
     run_array want = {.type = v->spec->type, .rank = v->spec->rank};
     if (!v->spec->has_shape) {
@@ -372,8 +375,67 @@ static run_exit make_array(const maker *k, run_value *v, uint32_t index)
         return is_same ? RUN_OK : wrong_shape(k, v, &want);
     }
     v->array = want;
-    v->has_value = true;
-    return v->spec->is_in || !v->spec->is_out ? fill_random(k, v, index) : RUN_OK;
+    return RUN_OK;
+}
+
+static bool is_read(const run_value *v)
+{
+    return v->has_value || v->spec->is_in || !v->spec->is_out;
+}
+
+static bool is_filled(const run_value *v)
+{
+    return is_read(v) && !v->has_value;
+}
+
+/* What is still to be had: random elements and what comes back from the run, and at one time either
+ * the executor's copy, with a byte that says whether each of its bytes was written, or what the
+ * results are compared with. */
+static run_exit check_room(const maker *k)
+{
+    const run_request *r = k->request;
+    const bool is_library = r->verifies == RUN_VERIFIES_KERNEL;
+    uint64_t arrays = 0;
+    uint64_t kept = 0;
+    uint64_t run = 0;
+    uint64_t compared = 0;
+    for (uint32_t i = 0; i < k->in->manifest->n_args; i++) {
+        const run_value *v = &k->in->values[i];
+        if (v->spec->kind != RUN_ARG_POINTER) {
+            continue;
+        }
+        const uint64_t n = v->array.n_bytes;
+        const uint64_t reals = v->array.n_elems;
+        run_memory_add(&arrays, n, 1);
+        run_memory_add(&kept, n, is_filled(v) ? 2 : 1);
+        run_memory_add(&run, n, r->is_on_cpu ? 2 : 0);
+        if (r->verifies != RUN_VERIFIES_NOTHING) {
+            run_memory_add(&compared, n, is_library ? 0 : 2);
+            run_memory_add(&compared, reals, is_library && is_read(v) ? sizeof(double) : 0);
+            run_memory_add(&compared, reals, v->spec->is_out ? 2 * sizeof(double) : 0);
+        }
+    }
+    run_memory_add(&kept, run > compared ? run : compared, 1);
+    return run_memory_check(k->msgs, r->file, arrays, kept);
+}
+
+static run_exit make_arrays(const maker *k)
+{
+    const uint32_t n = k->in->manifest->n_args;
+    run_exit status = RUN_OK;
+    for (uint32_t i = 0; i < n && status == RUN_OK; i++) {
+        run_value *v = &k->in->values[i];
+        status = v->spec->kind == RUN_ARG_POINTER ? make_array(k, v) : RUN_OK;
+    }
+    status = status == RUN_OK ? check_room(k) : status;
+    for (uint32_t i = 0; i < n && status == RUN_OK; i++) {
+        run_value *v = &k->in->values[i];
+        if (v->spec->kind == RUN_ARG_POINTER) {
+            status = is_filled(v) ? fill_random(k, v, i) : RUN_OK;
+            v->has_value = true;
+        }
+    }
+    return status;
 }
 
 run_exit run_inputs_eval(const run_msgs *m, const run_inputs *in, const char *file,
@@ -427,12 +489,7 @@ static run_exit make_all(const maker *k)
         run_value *v = &k->in->values[i];
         status = v->spec->kind == RUN_ARG_SCALAR ? check_div(k, v) : RUN_OK;
     }
-    for (uint32_t i = 0; i < k->in->manifest->n_args && status == RUN_OK; i++) {
-        if (k->in->values[i].spec->kind == RUN_ARG_POINTER) {
-            status = make_array(k, &k->in->values[i], i);
-        }
-    }
-    return status;
+    return status == RUN_OK ? make_arrays(k) : status;
 }
 
 run_exit run_inputs_make(const run_msgs *m, pg_arena *a, const run_request *request,

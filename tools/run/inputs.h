@@ -16,12 +16,21 @@ typedef struct run_pairs {
     size_t n;
 } run_pairs;
 
+/* What comes after the run takes room as well. */
+typedef enum run_verifies {
+    RUN_VERIFIES_NOTHING,
+    RUN_VERIFIES_KERNEL, /* references of the library work on doubles */
+    RUN_VERIFIES_TEXT    /* the interpreter has the arrays once more */
+} run_verifies;
+
 typedef struct run_request {
     const char *file; /* name of the kernel in messages */
     run_pairs args, ins, outs;
     run_pairs defaults; /* scalars: a number or the name of another scalar */
     double low, high;   /* range of random elements */
     uint64_t seed;
+    bool is_on_cpu; /* the executor takes room, too */
+    run_verifies verifies;
 } run_request;
 
 typedef struct run_value {
@@ -40,6 +49,7 @@ typedef struct run_inputs {
     size_t n_names;
 } run_inputs;
 
+/* Refuses arrays that no memory would be left for (PG6167) before it makes any. */
 run_exit run_inputs_make(const run_msgs *m, pg_arena *a, const run_request *request,
                          const run_manifest *manifest, run_inputs *out);
 /* Evaluates an expression of the manifest; `what` names it in messages. */
