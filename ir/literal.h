@@ -28,6 +28,8 @@ typedef enum pg_literal_error {
 /* Reads the text of a literal for an element type. */
 pg_literal_error pg_literal_read(pg_str text, pg_elem e, bool is_ptr, uint64_t *bits,
                                  bool *is_poison);
+/* Puts what may have been meant by a text that cannot be read (literal_hint.c), or nothing. */
+void pg_literal_hint(pg_str text, pg_elem e, bool is_ptr, pg_strbuf *out);
 void pg_literal_put(pg_strbuf *out, pg_elem e, uint64_t bits, bool is_poison);
 
 /* Defaults of attributes: parser and printer leave them out. */

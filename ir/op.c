@@ -193,6 +193,19 @@ pg_op pg_op_find(const pg_words *w, pg_str text)
     return (pg_op)find_word(w->ops, op_words, text);
 }
 
+pg_op pg_op_sibling(const pg_words *w, pg_op op, char letter)
+{
+    char name[32];
+    const size_t n = strlen(pg_op_infos[op].text);
+    if (n == 0 || n >= sizeof name) {
+        return PG_OP_NONE;
+    }
+    memcpy(name, pg_op_infos[op].text, n);
+    name[0] = letter;
+    const pg_op other = pg_op_find(w, (pg_str){name, n});
+    return other == op ? PG_OP_NONE : other;
+}
+
 pg_attr_id pg_attr_find(const pg_words *w, pg_str text)
 {
     return (pg_attr_id)find_word(w->attrs, attr_words, text);

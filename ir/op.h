@@ -135,6 +135,9 @@ typedef struct pg_words {
 void pg_words_init(pg_words *w);
 pg_op pg_op_find(const pg_words *w, pg_str text);        /* PG_OP_NONE if unknown */
 pg_attr_id pg_attr_find(const pg_words *w, pg_str text); /* PG_A_NONE if unknown */
+/* The operation of this name with another first letter: iadd of fadd for 'i'. PG_OP_NONE if there
+ * is none, or it is the same. */
+pg_op pg_op_sibling(const pg_words *w, pg_op op, char letter);
 /* Class and effects of the i-th operand of an operation with n operands. */
 static inline uint16_t pg_op_in(pg_op op, uint32_t i, uint32_t n)
 {

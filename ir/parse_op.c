@@ -159,6 +159,49 @@ static bool parse_types(pg_parser *p)
     return true;
 }
 
+/* The operation does not compute with numbers of this kind. */
+static bool is_other_kind(pg_op op, const pg_type_info *type)
+{
+    const char cls = type->is_ptr != 0 ? '\0' : pg_elem_infos[type->elem].cls;
+    const bool wants_float = op == PG_OP_FCMP || pg_op_infos[op].res == PG_R_FLOAT;
+    const bool wants_int = op == PG_OP_ICMP || op == PG_OP_UCMP || pg_op_infos[op].res == PG_R_INT;
+    return (wants_float && cls == 'I') || (wants_int && cls == 'F');
+}
+
+/* It is the operation that is wrong where it stands, for its type or for another operand, and the
+ * verifier says so: a literal may be right for what was meant. */
+static bool is_wrong_operation(const pg_parser *p, const pg_operands *around,
+                               const pg_type_info *type)
+{
+    bool is_wrong = is_other_kind(around->op, type);
+    for (uint32_t i = 0; i < around->n_in; i++) {
+        is_wrong = is_wrong || is_other_kind(around->op, pg_type_get(p->ctx->types, around->in[i]));
+    }
+    return is_wrong;
+}
+
+/* Says of a literal that cannot be read what may be meant: the number as its type has it, or the
+ * operation for the other kind of numbers. */
+static void literal_form(pg_parser *p, const pg_parsed_operand *o, pg_op op,
+                         const pg_type_info *type)
+{
+    const bool is_ptr = type->is_ptr != 0;
+    pg_nearest near = {.word = {"", 0}};
+    pg_strbuf same;
+    double x;
+    pg_strbuf_init(&same, p->ctx->alloc);
+    pg_literal_hint(o->text, (pg_elem)type->elem, is_ptr, &same);
+    near.word = pg_strbuf_str(&same);
+    if (near.word.len == 0 && !is_ptr && pg_elem_infos[type->elem].cls == 'I' &&
+        pg_parse_f64(o->text, &x)) {
+        near.word = pg_str_of(pg_op_infos[pg_op_sibling(&p->ctx->words, op, 'f')].text);
+    }
+    (void)pg_diag_add(p->diags, PG_D_LITERAL_FORM, o->loc, PG_STR_ARG(o->text),
+                      is_ptr ? "a pointer" : pg_elem_infos[type->elem].text,
+                      pg_nearest_text(&near, &p->scratch, p->ctx->alloc));
+    pg_strbuf_fini(&same);
+}
+
 /* A literal as a constant of its type. False and a message where that cannot be. */
 static bool make_literal(pg_parser *p, const pg_operands *around, uint32_t index, pg_val *out)
 {
@@ -177,6 +220,10 @@ static bool make_literal(pg_parser *p, const pg_operands *around, uint32_t index
     pg_literal_error e =
         pg_literal_read(o->text, (pg_elem)info->elem, info->is_ptr != 0, &bits, &is_poison);
     const char *elem = info->is_ptr != 0 ? "a pointer" : pg_elem_infos[info->elem].text;
+    if (e != PG_LIT_OK && is_wrong_operation(p, around, info)) {
+        *out = pg_const_poison(p->kernel, type);
+        return true;
+    }
     switch (e) {
     case PG_LIT_OK:
         *out = is_poison ? pg_const_poison(p->kernel, type) : pg_const(p->kernel, type, bits);
@@ -189,7 +236,7 @@ static bool make_literal(pg_parser *p, const pg_operands *around, uint32_t index
         return false;
     case PG_LIT_FORM: break;
     }
-    (void)pg_diag_add(p->diags, PG_D_LITERAL_FORM, o->loc, PG_STR_ARG(o->text), elem);
+    literal_form(p, o, around->op, info);
     return false;
 }
 

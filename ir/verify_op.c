@@ -259,23 +259,13 @@ static const char *const result_texts[] = {
  * wants. */
 static const char *sibling_text(pg_verifier *v, const pg_inst *i, pg_type type)
 {
-    const char *name = pg_op_infos[i->op].text;
     pg_nearest near = {.word = {"", 0}};
-    for (const char *kind = "fi"; *kind != '\0'; kind++) {
-        char other[32];
-        const size_t n = strlen(name);
-        if (n == 0 || n >= sizeof other) {
-            break;
-        }
-        memcpy(other, name, n + 1);
-        other[0] = *kind;
+    for (const char *letter = "fi"; *letter != '\0'; letter++) {
         pg_inst as = *i;
         pg_type want = {0};
-        const pg_op op = pg_op_find(&v->m->ctx->words, pg_str_of(other));
+        const pg_op op = pg_op_sibling(&v->m->ctx->words, (pg_op)i->op, *letter);
         as.op = (uint16_t)op;
-        const bool is_typed =
-            op != PG_OP_NONE && op != i->op &&
-            (pg_op_infos[op].res == PG_R_INT || pg_op_infos[op].res == PG_R_FLOAT);
+        const bool is_typed = pg_op_infos[op].res == PG_R_INT || pg_op_infos[op].res == PG_R_FLOAT;
         if (is_typed && is_result(v, &as, type, &want)) {
             near.word = pg_str_of(pg_op_infos[op].text);
         }

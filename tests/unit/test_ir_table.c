@@ -403,6 +403,49 @@ Test(ir_parse, more_operands_than_an_instruction_holds)
     end(&f);
 }
 
+/* Where a literal is left to the verifier, since it is the operation that is wrong, the verifier
+ * has something to say: of each operation that computes with one kind of numbers. */
+Test(ir_parse, literals_of_wrong_operations_are_refused)
+{
+    uint32_t n_ops = 0;
+    for (int op = PG_OP_NONE + 1; op < PG_OP_COUNT; op++) {
+        const pg_op_info *info = &pg_op_infos[op];
+        const bool is_compare = info->res == PG_R_CMP;
+        const bool wants_float = op == PG_OP_FCMP || info->res == PG_R_FLOAT;
+        if (!is_compare && info->res != PG_R_INT && info->res != PG_R_FLOAT) {
+            continue;
+        }
+        for (int value_first = 0; value_first < 2; value_first++) {
+            fixture f;
+            pg_alloc alloc = pg_alloc_default();
+            cr_assert_eq(pg_ctx_init(&f.ctx, alloc), PG_OK);
+            pg_arena_init(&f.arena, alloc);
+            pg_diags_init(&f.diags, &f.arena, alloc);
+            pg_strbuf_init(&f.text, alloc);
+            pg_putf(&f.text, "ptir 1\nmodule sm_80\nkernel @k(%%v: %s) {\n  %%r = %s",
+                    wants_float ? "i32" : "f32", info->text);
+            for (int i = 0; i < info->n_in; i++) { /* text for a float in int's place, or not */
+                const bool is_value = i == 0 && value_first != 0;
+                pg_put(&f.text, i == 0 ? " " : ", ");
+                pg_put(&f.text, is_value ? "%v" : wants_float ? "2.5" : "0x1F");
+            }
+            /* Of literals alone the type of a comparison is its own. */
+            const char *type = is_compare ? "i1" : wants_float ? "i32" : "f32";
+            pg_putf(&f.text, "%s : %s\n  return\n}\n", is_compare ? " [is=lt]" : "", type);
+            const bool is_parsed =
+                pg_parse(&f.ctx, pg_strbuf_str(&f.text), &f.diags, &f.m) == PG_OK;
+            const bool is_own_type = is_compare && (value_first == 0 || info->n_in < 2);
+            cr_assert(is_own_type || is_parsed, "%s", f.text.ptr);
+            if (!is_own_type) {
+                cr_assert_eq(pg_verify(f.m, 0), PG_E_INVALID, "%s", f.text.ptr);
+                n_ops++;
+            }
+            end(&f);
+        }
+    }
+    cr_assert_gt(n_ops, 60);
+}
+
 /* Words of other languages lead to words that are there, and are none of this one. */
 Test(ir_table, foreign_words_lead_to_ours)
 {
