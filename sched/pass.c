@@ -155,8 +155,8 @@ static pg_status bad_pass(manager *mg, pg_str name)
     for (uint32_t i = 0; i < pg_n_passes; i++) {
         pg_nearest_try(&near, pg_str_of(pg_passes[i].name));
     }
-    return pg_diag_add(mg->m->diags, PG_D_PASS_UNKNOWN, (pg_loc){0}, PG_STR_ARG(name), pass_names,
-                       pg_nearest_text(&near, &mg->lists, mg->m->ctx->alloc));
+    return pg_diag_add(mg->m->diags, PG_D_PASS_UNKNOWN, (pg_loc){0}, PG_STR_ARG(name),
+                       pg_nearest_text(&near, &mg->lists, mg->m->ctx->alloc), pass_names);
 }
 
 /* Every option must be `name=integer`; which names a pass takes is a column of its own file. */
