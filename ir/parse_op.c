@@ -159,13 +159,17 @@ static bool parse_types(pg_parser *p)
     return true;
 }
 
+static bool wants_float(pg_op op)
+{
+    return op == PG_OP_FCMP || pg_op_infos[op].res == PG_R_FLOAT;
+}
+
 /* The operation does not compute with numbers of this kind. */
 static bool is_other_kind(pg_op op, const pg_type_info *type)
 {
     const char cls = type->is_ptr != 0 ? '\0' : pg_elem_infos[type->elem].cls;
-    const bool wants_float = op == PG_OP_FCMP || pg_op_infos[op].res == PG_R_FLOAT;
     const bool wants_int = op == PG_OP_ICMP || op == PG_OP_UCMP || pg_op_infos[op].res == PG_R_INT;
-    return (wants_float && cls == 'I') || (wants_int && cls == 'F');
+    return (wants_float(op) && cls == 'I') || (wants_int && cls == 'F');
 }
 
 /* It is the operation that is wrong where it stands, for its type or for another operand, and the
@@ -194,7 +198,8 @@ static void literal_form(pg_parser *p, const pg_parsed_operand *o, pg_op op,
     near.word = pg_strbuf_str(&same);
     if (near.word.len == 0 && !is_ptr && pg_elem_infos[type->elem].cls == 'I' &&
         pg_parse_f64(o->text, &x)) {
-        near.word = pg_str_of(pg_op_infos[pg_op_sibling(&p->ctx->words, op, 'f')].text);
+        const pg_op other = pg_op_sibling(&p->ctx->words, op, 'f');
+        near.word = wants_float(other) ? pg_str_of(pg_op_infos[other].text) : near.word;
     }
     (void)pg_diag_add(p->diags, PG_D_LITERAL_FORM, o->loc, PG_STR_ARG(o->text),
                       is_ptr ? "a pointer" : pg_elem_infos[type->elem].text,
