@@ -69,6 +69,21 @@ static pg_el result(pg_lw *c, pg_elem e, uint32_t reg, const pg_fact *f)
     return pg_el_reg(reg);
 }
 
+/* What is known by a promise of the operation (nw, icdiv) is known of the value that promises it. A
+ * register that was there before, `n_made` being how many there were, may be another value that
+ * promises nothing, and keeps what was known of it. */
+static pg_fact shared_fact(const pg_lw *c, pg_elem e, uint32_t reg, uint32_t n_made,
+                           const pg_fact *promised)
+{
+    pg_fact f = *promised;
+    if (reg < n_made) {
+        const pg_fact before = pg_lw_reg_fact(c, e, reg + 1);
+        f.lo = f.lo < before.lo ? f.lo : before.lo;
+        f.hi = f.hi > before.hi ? f.hi : before.hi;
+    }
+    return f;
+}
+
 static uint32_t op2(pg_lw *c, const char *narrow, const char *wide, pg_elem e, pg_el a, pg_el b)
 {
     pg_ptx_opnd x = pg_lw_use(c, e, a);
@@ -111,20 +126,28 @@ static bool is_promised(const pg_fact *a, const pg_fact *b, int64_t imm)
     return imm > 0 ? a->lo >= 0 || b->lo >= 0 : a->hi <= 0 || b->hi <= 0;
 }
 
+/* The true result's range as that of the type: what wraps may be anything. */
+static void clip(pg_elem e, bool is_nw, pg_fact *f)
+{
+    int64_t lo, hi;
+    pg_elem_range(e, &lo, &hi);
+    f->lo = !is_nw || f->lo < lo ? lo : f->lo;
+    f->hi = !is_nw || f->hi > hi ? hi : f->hi;
+}
+
 /* Two registers; the sum with imm does not wrap if is_nw says so. */
 static pg_lw_sum add_regs(pg_lw *c, pg_elem e, uint32_t a, uint32_t b, int64_t imm, bool is_nw)
 {
     const pg_fact fa = pg_lw_reg_fact(c, e, a), fb = pg_lw_reg_fact(c, e, b);
     pg_fact f = {sat_add(fa.lo, fb.lo), sat_add(fa.hi, fb.hi), least(fa.align, fb.align)};
     const bool is_part_nw = is_in_range(e, f.lo, f.hi) || (is_nw && is_promised(&fa, &fb, imm));
-    int64_t lo, hi;
-    pg_elem_range(e, &lo, &hi);
-    f.lo = !is_part_nw || f.lo < lo ? lo : f.lo;
-    f.hi = !is_part_nw || f.hi > hi ? hi : f.hi;
+    const uint32_t n_made = is_part_nw && !is_in_range(e, f.lo, f.hi) ? c->b.f->regs.n : 0;
+    clip(e, is_part_nw, &f);
     const uint32_t r =
         is_wide(e) ? pg_lw_add64(c, a - 1, b - 1)
                    : pg_lw_pure2(c, "add.s32", PG_PTX_B32, pg_lw_reg(a - 1), pg_lw_reg(b - 1));
-    pg_lw_set_fact(c, r, f.lo, f.hi, f.align);
+    const pg_fact of_reg = shared_fact(c, e, r, n_made, &f);
+    pg_lw_set_fact(c, r, of_reg.lo, of_reg.hi, of_reg.align);
     return (pg_lw_sum){.reg = r + 1, .e = e, .a = a, .b = b, .f = f, .is_part_nw = is_part_nw};
 }
 
@@ -158,6 +181,17 @@ pg_el pg_lw_iadd(pg_lw *c, pg_elem e, pg_el a, pg_el b, bool is_nw)
     return out;
 }
 
+/* Narrows what is known of a result by the promise that it does not wrap; how many registers there
+ * are where that says more, else 0. */
+static uint32_t promise(const pg_lw *c, pg_elem e, bool is_nw, pg_fact *f)
+{
+    const bool says_more = is_nw && !is_in_range(e, f->lo, f->hi);
+    if (says_more) {
+        clip(e, true, f);
+    }
+    return says_more ? c->b.f->regs.n : 0;
+}
+
 static pg_el negate_imm(pg_elem e, pg_el b)
 {
     return imm_of(e, 0 - (uint64_t)b.imm);
@@ -175,13 +209,10 @@ static pg_el isub(pg_lw *c, pg_elem e, pg_el a, pg_el b, bool is_nw)
     pg_fact f = {sat_add(fa.lo, fb.hi == INT64_MIN ? INT64_MAX : -fb.hi),
                  sat_add(fa.hi, fb.lo == INT64_MIN ? INT64_MAX : -fb.lo),
                  least(fa.align, fb.align)};
-    if (is_nw) {
-        int64_t lo, hi;
-        pg_elem_range(e, &lo, &hi);
-        f.lo = f.lo < lo ? lo : f.lo;
-        f.hi = f.hi > hi ? hi : f.hi;
-    }
-    return result(c, e, op2(c, "sub.s32", "sub.s64", e, a, b), &f);
+    const uint32_t n_made = promise(c, e, is_nw, &f);
+    const uint32_t r = op2(c, "sub.s32", "sub.s64", e, a, b);
+    f = shared_fact(c, e, r, n_made, &f);
+    return result(c, e, r, &f);
 }
 
 static pg_fact product_fact(const pg_fact *a, const pg_fact *b)
@@ -205,23 +236,26 @@ static pg_lw_sum mul_reg(pg_lw *c, pg_elem e, uint32_t a, int64_t k, bool is_nw)
     const bool is_shift = k > 0 && pg_is_pow2((uint64_t)k);
     const pg_ptx_opnd reg = pg_lw_reg(a - 1);
     const uint32_t by = pg_log2((uint64_t)k);
+    const uint32_t n_made = is_nw ? c->b.f->regs.n : 0;
     const uint32_t r = is_shift && is_wide(e) ? pg_lw_shl64(c, reg.id, by)
                        : is_shift ? pg_lw_pure2(c, "shl.b32", PG_PTX_B32, reg, pg_ptx_int(by))
                                   : pg_lw_pure2(c, is_wide(e) ? "mul.lo.s64" : "mul.lo.s32",
                                                 pg_lw_reg_type(e), reg, pg_ptx_int(k));
-    const bool is_part_nw = is_in_range(e, f.lo, f.hi) || is_nw;
-    int64_t lo, hi;
-    pg_elem_range(e, &lo, &hi);
-    f.lo = !is_part_nw || f.lo < lo ? lo : f.lo;
-    f.hi = !is_part_nw || f.hi > hi ? hi : f.hi;
-    pg_lw_set_fact(c, r, f.lo, f.hi, f.align);
+    const bool is_safe = is_in_range(e, f.lo, f.hi);
+    const bool is_part_nw = is_safe || is_nw;
+    clip(e, is_part_nw, &f);
+    const pg_fact of_reg = shared_fact(c, e, r, is_safe ? 0 : n_made, &f);
+    pg_lw_set_fact(c, r, of_reg.lo, of_reg.hi, of_reg.align);
     return (pg_lw_sum){.reg = r + 1, .e = e, .a = a, .k = k, .f = f, .is_part_nw = is_part_nw};
 }
 
-/* reg * k + imm * k */
+/* reg * k + imm * k. Of a product that is promised not to wrap, reg * k does not either where imm
+ * leads away from 0. */
 static pg_el mul_imm(pg_lw *c, pg_elem e, pg_el a, int64_t k, bool is_nw)
 {
-    const bool is_reg_nw = is_nw && a.imm == 0;
+    const pg_fact fa = pg_lw_reg_fact(c, e, a.reg);
+    const bool is_outward = a.imm == 0 || (a.imm > 0 ? fa.lo >= 0 : fa.hi <= 0);
+    const bool is_reg_nw = is_nw && a.is_nw && is_outward;
     pg_lw_sum *known = sum_of(c, a.reg, 0, k);
     pg_lw_sum s = *known;
     if (is_reg_nw || !is_sum(&s, e, a.reg, 0, k)) {
@@ -256,7 +290,7 @@ static uint32_t known_product(pg_lw *c, pg_elem e, pg_ptx_opnd a, uint64_t imm, 
 /* (reg + imm) * b, where the same without the lowest bit of imm is there already, as one sum: rows
  * of a tile that lie some rows apart cost an addition each, not a product, and what is added are
  * few numbers. */
-static bool mul_by_parts(pg_lw *c, pg_elem e, pg_el a, pg_el b, const pg_fact *f, pg_el *out)
+static bool mul_by_parts(pg_lw *c, pg_elem e, pg_el a, pg_el b, uint32_t *out)
 {
     if (a.imm <= 0 || a.reg == 0 || b.reg == 0 || b.imm != 0 || is_small(e)) {
         return false;
@@ -271,9 +305,8 @@ static bool mul_by_parts(pg_lw *c, pg_elem e, pg_el a, pg_el b, const pg_fact *f
     if ((imm & 1) == 0) {
         by = mul_imm(c, e, b, (int64_t)(imm & (~imm + 1)), false);
     }
-    const uint32_t r = is_wide(e) ? pg_lw_plain_add64(c, rest - 1, pg_lw_use(c, e, by).id)
-                                  : op2(c, "add.s32", "add.s64", e, pg_el_reg(rest - 1), by);
-    *out = result(c, e, r, f);
+    *out = is_wide(e) ? pg_lw_plain_add64(c, rest - 1, pg_lw_use(c, e, by).id)
+                      : op2(c, "add.s32", "add.s64", e, pg_el_reg(rest - 1), by);
     return true;
 }
 
@@ -295,17 +328,13 @@ pg_el pg_lw_imul(pg_lw *c, pg_elem e, pg_el a, pg_el b, bool is_nw)
     }
     pg_fact fa = pg_lw_fact(c, e, a), fb = pg_lw_fact(c, e, b);
     pg_fact f = product_fact(&fa, &fb);
-    if (is_nw) {
-        int64_t lo, hi;
-        pg_elem_range(e, &lo, &hi);
-        f.lo = f.lo < lo ? lo : f.lo;
-        f.hi = f.hi > hi ? hi : f.hi;
+    const uint32_t n_made = promise(c, e, is_nw, &f);
+    uint32_t r;
+    if (!mul_by_parts(c, e, a, b, &r) && !mul_by_parts(c, e, b, a, &r)) {
+        r = op2(c, "mul.lo.s32", "mul.lo.s64", e, a, b);
     }
-    pg_el sum;
-    if (mul_by_parts(c, e, a, b, &f, &sum) || mul_by_parts(c, e, b, a, &f, &sum)) {
-        return sum;
-    }
-    return result(c, e, op2(c, "mul.lo.s32", "mul.lo.s64", e, a, b), &f);
+    f = shared_fact(c, e, r, n_made, &f);
+    return result(c, e, r, &f);
 }
 
 /* pointer + index * size, both registers. */
@@ -419,10 +448,11 @@ static pg_el ceil_divide(pg_lw *c, pg_elem e, pg_el a, pg_el b)
         return a;
     }
     pg_ptx_type type = pg_lw_reg_type(e);
-    pg_fact fa = pg_lw_fact(c, e, a);
+    const pg_fact fa = pg_lw_fact(c, e, a), fb = pg_lw_fact(c, e, b);
     pg_el less = pg_lw_iadd(c, is_wide(e) ? PG_I64 : PG_I32, b, pg_el_imm(-1), false);
     pg_el sum = pg_lw_iadd(c, is_wide(e) ? PG_I64 : PG_I32, a, less, false);
     pg_ptx_opnd x = pg_lw_use(c, is_wide(e) ? PG_I64 : PG_I32, sum);
+    const uint32_t n_made = fa.lo >= 0 && fb.lo > 0 ? 0 : c->b.f->regs.n; /* else by promise */
     uint32_t r;
     if (b.reg == 0 && b.imm > 0 && pg_is_pow2((uint64_t)b.imm)) {
         r = pg_lw_pure2(c, is_wide(e) ? "shr.u64" : "shr.u32", type, x,
@@ -433,6 +463,7 @@ static pg_el ceil_divide(pg_lw *c, pg_elem e, pg_el a, pg_el b)
     int64_t most = fa.hi < 0 ? 0 : fa.hi;
     int64_t by = b.reg == 0 && b.imm > 0 ? b.imm : 1;
     pg_fact f = {0, most / by + (most % by != 0), 0};
+    f = shared_fact(c, e, r, n_made, &f);
     return result(c, e, r, &f);
 }
 

@@ -10,6 +10,11 @@ bool pg_lw_failed(const pg_lw *c)
 
 /* ---- facts ---------------------------------------------------------------------------------- */
 
+static void forget_sums(pg_lw *c)
+{
+    memset(c->sums, 0, sizeof c->sums);
+}
+
 void pg_lw_set_fact(pg_lw *c, uint32_t reg, int64_t lo, int64_t hi, uint32_t align)
 {
     if (reg >= c->n_facts) {
@@ -24,6 +29,10 @@ void pg_lw_set_fact(pg_lw *c, uint32_t reg, int64_t lo, int64_t hi, uint32_t ali
         memset(at + n, 0, sizeof *at * (first_unmade - n));
         c->facts = at;
         c->n_facts = more;
+    }
+    const pg_fact *before = &c->facts[reg];
+    if ((before->lo != 0 || before->hi != 0) && (lo < before->lo || hi > before->hi)) {
+        forget_sums(c); /* they say what followed from more */
     }
     c->facts[reg] = (pg_fact){.lo = lo, .hi = hi, .align = (uint8_t)(align > 62 ? 62 : align)};
 }
@@ -244,7 +253,7 @@ void pg_lw_scope_close(pg_lw *c, uint32_t mark)
 {
     c->vn.n = mark;
     pg_index_truncate(&c->vn_index, mark);
-    memset(c->sums, 0, sizeof c->sums);
+    forget_sums(c);
 }
 
 /* ---- elements ------------------------------------------------------------------------------- */
