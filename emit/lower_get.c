@@ -21,8 +21,8 @@ static bool can_follow(const copy *p, uint32_t at, uint32_t k)
 }
 
 /* Elements of the instruction that begins at a register: as many as lie together and are aligned.
- */
-static uint32_t group_at(const pg_lw *c, const copy *p, uint32_t at)
+ * *why says what keeps it from more. */
+static uint32_t group_at(const pg_lw *c, const copy *p, uint32_t at, const char **why)
 {
     uint32_t most = 16 / p->size;
     uint32_t run = 1;
@@ -33,6 +33,10 @@ static uint32_t group_at(const pg_lw *c, const copy *p, uint32_t at)
     uint32_t t = pg_lw_fact(c, PG_I32, p->to[at]).align;
     uint32_t align = f < t ? f : t;
     uint32_t k = 1;
+    *why = run * p->size < 4
+               ? "its elements are not known to lie together on both sides under one mask"
+           : f < 2 ? "its address is not known to be a multiple of more"
+                   : "its place in the buffer is not known to be a multiple of more";
     while (2 * k <= run && pg_log2((uint64_t)2 * k * p->size) <= align) {
         k *= 2;
     }
@@ -61,6 +65,20 @@ static void issue(pg_lw *c, const copy *p, uint32_t at, uint32_t bytes, pg_el gu
     }
 }
 
+/* One load is copied in front of its loop and in it; what keeps it from that is said once. */
+static void refuse(pg_lw *c, const pg_inst *i, uint32_t bytes, const char *why)
+{
+    bool is_said = false;
+    for (uint32_t d = 0; d < c->diags->n && i->loc.line != 0; d++) {
+        const pg_diag *said = &c->diags->at[d];
+        is_said = is_said || (said->id == PG_D_LOWER_ASYNC && said->loc.line == i->loc.line &&
+                              said->loc.column == i->loc.column);
+    }
+    if (!is_said) {
+        pg_diag_add(c->diags, PG_D_LOWER_ASYNC, i->loc, bytes, why);
+    }
+}
+
 LOWER(ASYNC_GET)
 {
     const pg_lv *buf = pg_lw_in(c, i, 1);
@@ -86,9 +104,10 @@ LOWER(ASYNC_GET)
             r++;
             continue;
         }
-        uint32_t k = group_at(c, &p, r);
+        const char *why;
+        uint32_t k = group_at(c, &p, r, &why);
         if (k * p.size < 4) {
-            pg_diag_add(c->diags, PG_D_LOWER_ASYNC, i->loc, k * p.size);
+            refuse(c, i, k * p.size, why);
             return;
         }
         issue(c, &p, r, k * p.size, guard);

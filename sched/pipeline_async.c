@@ -13,7 +13,9 @@
  * iteration that a copy is for; carried values in it get a second, carried copy that runs n-1
  * ahead. I2  A copy of an iteration that does not exist has a mask that is false: every iteration
  * commits one group, and the loop is right for every trip count, 0 included. I3  Slots are carried
- * cursors; the copy into a slot is issued behind the barrier that follows its last read. */
+ * cursors; the copy into a slot is issued behind the barrier that follows its last read. I4  Where
+ * addresses are computed from the iteration variable, they are so of iterations that exist: what
+ * the author promises of those (nw) holds, and says that neighbours lie together. */
 #include "ir/target.h"
 #include "sched/pipeline.h"
 
@@ -34,6 +36,7 @@ typedef struct ahead {
     pg_type slot[MAX_LOADS]; /* type of one slot of buf */
     uint8_t *in_slice;       /* by value id; values made by the pass are not in it */
     uint32_t n_vals;
+    bool is_iv_in_address;
     pg_val *map;       /* by value id: what stands for it in the clone being made */
     uint32_t *carried; /* indices of the carried values in the slice */
     uint32_t n_carried;
@@ -131,15 +134,9 @@ static bool inst_in_slice(const ahead *a, const pg_inst *i)
     return false;
 }
 
-/* Everything in the body that addresses and masks come from, through carried values too. */
-static void find_slice(ahead *a)
+/* Everything in the body that what is marked comes from, through carried values too. */
+static void grow_slice(ahead *a)
 {
-    for (uint32_t l = 0; l < a->n_loads; l++) {
-        mark(a, a->loads[l]->in[0]);
-        if (a->loads[l]->n_in > 1) {
-            mark(a, a->loads[l]->in[1]);
-        }
-    }
     for (bool grows = true; grows;) {
         for (pg_inst *i = a->body->last; i != NULL; i = i->prev) {
             for (uint32_t j = 0; inst_in_slice(a, i) && j < i->n_in; j++) {
@@ -155,6 +152,22 @@ static void find_slice(ahead *a)
             }
         }
     }
+}
+
+/* What addresses and masks come from. */
+static void find_slice(ahead *a)
+{
+    for (uint32_t l = 0; l < a->n_loads; l++) {
+        mark(a, a->loads[l]->in[0]);
+    }
+    grow_slice(a);
+    a->is_iv_in_address = a->in_slice[a->body->args[0].id] != 0;
+    for (uint32_t l = 0; l < a->n_loads; l++) {
+        if (a->loads[l]->n_in > 1) {
+            mark(a, a->loads[l]->in[1]);
+        }
+    }
+    grow_slice(a);
     for (uint32_t c = 1; c < a->body->n_args; c++) {
         if (a->in_slice[a->body->args[c].id]) {
             a->carried[a->n_carried++] = c - 1;
@@ -360,6 +373,23 @@ static void leave(const ahead *a, pg_val *now)
     }
 }
 
+/* The iteration variable `far` behind iv, or, where there is no such iteration, that of the first
+ * one, which a copy with a false mask may as well compute its addresses from. */
+static pg_val variable_ahead(ahead *a, pg_inst *at, pg_val iv, pg_val far, pg_val exists)
+{
+    const pg_val lo = a->loop->in[0];
+    const pg_val on = emit2(a, at, PG_OP_IADD, iv, far);
+    int64_t x;
+    const bool is_number = pg_val_int(a->p->k, iv, &x) && x < INT32_MAX - a->step * a->n_stages;
+    pg_inst *i = pg_val_def(a->p->k, on);
+    if (!a->is_iv_in_address || is_number || i == NULL) {
+        return on;
+    }
+    pg_attr_set_flag(a->p->k, &i->attrs, PG_A_NW);
+    const pg_val in[3] = {exists, on, lo};
+    return pg_pipe_value(a->p, at, a->loop, PG_OP_SELECT, 3, in, pg_val_type(a->p->k, iv));
+}
+
 static void prologue(ahead *a, pg_val *now)
 {
     pg_inst *at = a->loop;
@@ -376,7 +406,7 @@ static void prologue(ahead *a, pg_val *now)
         pg_val exists = any, iv = lo;
         if (j > 0) {
             exists = emit2(a, at, PG_OP_AND, any, compare(a, at, PG_OP_UCMP, PG_IS_LT, far, span));
-            iv = emit2(a, at, PG_OP_IADD, lo, far);
+            iv = variable_ahead(a, at, lo, far, exists);
         }
         enter(a, iv, now);
         clone_slice(a, at);
@@ -477,7 +507,7 @@ static void rewrite(ahead *a)
     const pg_val far = number_like(a, iv, a->step * (a->n_stages - 1));
     const pg_val left = emit2(a, a->yield, PG_OP_ISUB, loop->in[1], iv);
     const pg_val exists = compare(a, a->yield, PG_OP_UCMP, PG_IS_LT, far, left);
-    enter(a, emit2(a, a->yield, PG_OP_IADD, iv, far), now);
+    enter(a, variable_ahead(a, a->yield, iv, far, exists), now);
     clone_slice(a, a->yield);
     issue(a, a->yield, write, exists);
     leave(a, now);
