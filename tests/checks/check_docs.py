@@ -3,7 +3,7 @@
 
 GEN_DOCS without arguments prints the names of the documents that it can make, one a line
 (`ops.md`); with a name it prints that document. In every page, links lead somewhere, and paths, identifiers
-and options in `code` and numbers of messages are those of the project.
+and options in `code` and numbers of messages are those of the project; docs/pipeline.md has each refusal of its pass.
 """
 import difflib
 import functools
@@ -108,6 +108,14 @@ def check_gemm_table(write):
     return [] if write or page == have else ["the table of gemm in docs/kernels.md is stale; `ninja -C build docs` writes it again"]
 
 
+def check_refusals():
+    """Reasons by which the pass `pipeline` refuses a loop that docs/pipeline.md does not name."""
+    page = repo.text("docs/pipeline.md")
+    reasons = re.findall(r'(?:return|\?|:) "([a-z][^"%]*)"', repo.text("sched/pipeline_async.c"))
+    return ([] if len(reasons) >= 10 else [f"sched/pipeline_async.c: only {len(reasons)} reasons found"]) + \
+        [f"docs/pipeline.md does not name the refusal: {reason}" for reason in reasons if reason not in page]
+
+
 def main():
     results = repo.Results()
     write = "--write" in sys.argv
@@ -131,6 +139,7 @@ def main():
         if name.endswith(".md") and not write:
             results.case(check_links(name) + check_names(name) + check_words(name))
     results.case(check_gemm_table(write))
+    results.case(check_refusals())
     results.finish()
 
 
