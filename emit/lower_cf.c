@@ -10,8 +10,7 @@
 
 #include "emit/lower_int.h"
 
-/* ---- carried values ---------------------------------------------------------------------------
- */
+/* ---- carried values -------------------------------------------------------------------------- */
 
 enum { MAX_GROUPS = 16 };
 
@@ -146,8 +145,7 @@ static bool end_carried(const carried *v, const pg_el *next, pg_move *moves, uin
     return true;
 }
 
-/* ---- what loops share -------------------------------------------------------------------------
- */
+/* ---- what loops share ------------------------------------------------------------------------ */
 
 typedef struct loop {
     const pg_inst *inst;
@@ -299,8 +297,7 @@ static void emit_until_it_fits(pg_lw *c, loop *l, emit_fn *emit)
     bind_results(c, l);
 }
 
-/* ---- for --------------------------------------------------------------------------------------
- */
+/* ---- for ------------------------------------------------------------------------------------- */
 
 /* upper - step, but not below the least number: so that iv + step never has to wrap to be compared.
  */
@@ -406,8 +403,7 @@ LOWER(FOR)
     emit_until_it_fits(c, &l, emit_for);
 }
 
-/* ---- while ------------------------------------------------------------------------------------
- */
+/* ---- while ----------------------------------------------------------------------------------- */
 
 /* The branch behind the test; false: the body is never run. */
 static bool leave_or_go_on(pg_lw *c, uint32_t end)
@@ -453,8 +449,7 @@ LOWER(WHILE)
     emit_until_it_fits(c, &l, emit_while);
 }
 
-/* ---- if ---------------------------------------------------------------------------------------
- */
+/* ---- if -------------------------------------------------------------------------------------- */
 
 static void branch_moves(pg_lw *c, const pg_inst *i, const uint32_t *const *regs)
 {

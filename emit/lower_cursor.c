@@ -11,10 +11,10 @@
  * the constants beside them are multiplied here, instead of the cursors in each turn.
  *
  * I1  A number is held so, or not at all: each use of it is one of those above, and each number
- * that comes out of one of these operations is held so too. Results of the loop are not used. I2
- * All views by such numbers of one loop have slots of the same size. I3  No product wraps: each
- * carried number is itself a slot of a view in each turn, so below the ring's size, and constants
- * are small. */
+ *     that comes out of one of these operations is held so too. Results of the loop are not used.
+ * I2  All views by such numbers of one loop have slots of the same size.
+ * I3  No product wraps: each carried number is itself a slot of a view in each turn, so below the
+ *     ring's size, and constants are small. */
 #include "emit/lower_int.h"
 
 enum { MOST_CONST = 4096, MOST_ROUNDS = 8 };

@@ -8,8 +8,8 @@
  *
  * I1  An accumulator is written in place if the operation is the only use of C, C's registers are
  *     its own (an earlier mma's, or a loop's) and C is of the same region: nobody else sees them,
- * no number of a pure instruction stands for them. So a loop carries it without moves. I2  k
- * ascends in the outermost loop: the order of the sums is that of the text. */
+ *     no number of a pure instruction stands for them. So a loop carries it without moves.
+ * I2  k ascends in the outermost loop: the order of the sums is that of the text. */
 #include "emit/lower_int.h"
 
 typedef struct side { /* A or B; row stands for m or n */
@@ -138,8 +138,7 @@ static bool is_fragment(const side *s, uint32_t width)
     return true;
 }
 
-/* ---- the accumulator
- * ----------------------------------------------------------------------------- */
+/* ---- the accumulator ------------------------------------------------------------------------- */
 
 static bool is_own(const pg_lw *c, const pg_inst *i)
 {
@@ -188,8 +187,7 @@ static bool open_result(pg_lw *c, dot *p, bool *is_same)
     return true;
 }
 
-/* ---- mma.sync
- * ------------------------------------------------------------------------------------ */
+/* ---- mma.sync -------------------------------------------------------------------------------- */
 
 static const char *opcode_of(const dot *p)
 {
@@ -375,8 +373,7 @@ static bool emit_mma(pg_lw *c, dot *p)
     return true;
 }
 
-/* ---- fma
- * ----------------------------------------------------------------------------------------- */
+/* ---- fma ------------------------------------------------------------------------------------- */
 
 static bool emit_fma(pg_lw *c, dot *p)
 {

@@ -50,8 +50,7 @@ static const uint64_t two_log2_e_hi = 0x40071547652B82FE, two_log2_e_lo = 0x3C87
 static const uint64_t infinity = 0x7FF0000000000000, not_a_number = 0x7FF8000000000000;
 static const uint64_t sqrt_half = 0x3FE6A09E667F3BCD;
 
-/* ---- small parts ------------------------------------------------------------------------------
- */
+/* ---- small parts ----------------------------------------------------------------------------- */
 
 static pg_ptx_opnd num(double x)
 {
@@ -132,8 +131,7 @@ static pg_ptx_opnd scaled(pg_lw *c, pg_ptx_opnd y, pg_ptx_opnd k)
     return mul(c, y, power_of_two(c, rest));
 }
 
-/* ---- the functions ----------------------------------------------------------------------------
- */
+/* ---- the functions --------------------------------------------------------------------------- */
 
 /* expm1(r) where x = k ln 2 + r; *k as an i32. */
 static pg_ptx_opnd expm1_reduced(pg_lw *c, pg_ptx_opnd x, pg_ptx_opnd *k)

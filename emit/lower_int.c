@@ -546,8 +546,7 @@ static pg_el shift(pg_lw *c, pg_op op, pg_elem e, pg_el a, pg_el b)
     return result(c, e, r, &f);
 }
 
-/* ---- minimum, negation ------------------------------------------------------------------------
- */
+/* ---- minimum, negation ----------------------------------------------------------------------- */
 
 static pg_el min_max(pg_lw *c, pg_op op, pg_elem e, pg_el a, pg_el b)
 {

@@ -188,8 +188,7 @@ typedef struct pg_lw {
     const pg_inst *yield; /* terminator of the region walked last */
 } pg_lw;
 
-/* ---- lower.c ------------------------------------------------------------------------------------
- */
+/* ---- lower.c --------------------------------------------------------------------------------- */
 
 void pg_lw_region(pg_lw *c, const pg_region *r);  /* sets c->yield */
 bool pg_lw_failed(const pg_lw *c);                /* out of memory: stop */
@@ -200,8 +199,7 @@ void pg_lw_prepare(pg_lw *c, const pg_region *r); /* makes at this point what ne
 #include "ir/ops.def"
 #define LOWER(id) void pg_lower_##id(pg_lw *c, const pg_inst *i)
 
-/* ---- lower_value.c ------------------------------------------------------------------------------
- */
+/* ---- lower_value.c --------------------------------------------------------------------------- */
 
 /* Numbered pure instruction; the register's id. */
 uint32_t pg_lw_pure(pg_lw *c, const char *opcode, pg_ptx_type type, uint32_t n,
@@ -277,8 +275,7 @@ void pg_lw_bit_coord(const pg_layout *l, pg_lin_dim d, uint32_t bit, uint32_t *o
 /* Something that is not lowered: reported at i; its results become zeros. */
 void pg_lw_refuse(pg_lw *c, const pg_inst *i, const char *why);
 
-/* ---- lower_index.c: threads and what follows from their numbers ---------------------------------
- */
+/* ---- lower_index.c: threads and what follows from their numbers ------------------------------ */
 
 uint32_t pg_lw_tid(pg_lw *c);    /* in the CTA */
 uint32_t pg_lw_thread(pg_lw *c); /* in the partition */
@@ -297,8 +294,7 @@ pg_ptx_opnd pg_lw_smem_base(pg_lw *c);
 /* Address of `offset` within a slot of an object. */
 pg_el pg_lw_smem_addr(pg_lw *c, const pg_smem_obj *obj, pg_el slot, uint32_t offset);
 
-/* ---- lower_int.c: integers
- * ----------------------------------------------------------------------- */
+/* ---- lower_int.c: integers ------------------------------------------------------------------- */
 
 /* Registers of 64 bits, by id (lower_sum.c): base + (x << by), a + b, a << by; a + b made of these.
  */
@@ -318,14 +314,12 @@ pg_el pg_lw_wrap(pg_lw *c, pg_elem e, uint32_t reg); /* i8, i16: invariant I1 */
 pg_el pg_el_not(pg_lw *c, pg_el p);
 pg_el pg_el_and(pg_lw *c, pg_el p, pg_el q);
 
-/* ---- lower_f64.c --------------------------------------------------------------------------------
- */
+/* ---- lower_f64.c ----------------------------------------------------------------------------- */
 
 /* exp, exp2, log2, rsqrt, tanh, erf. */
 pg_ptx_opnd pg_lw_function_f64(pg_lw *c, pg_op op, pg_ptx_opnd x);
 
-/* ---- lower_frange.c -----------------------------------------------------------------------------
- */
+/* ---- lower_frange.c -------------------------------------------------------------------------- */
 
 typedef struct pg_frange {
     double lo, hi;
@@ -333,8 +327,7 @@ typedef struct pg_frange {
 /* A range of a float's elements that are numbers. */
 pg_frange pg_lw_frange(const pg_kernel *k, pg_val v);
 
-/* ---- lower_float.c, lower_cast.c
- * -------------------------------------------------------------------- */
+/* ---- lower_float.c, lower_cast.c ------------------------------------------------------------- */
 
 pg_el pg_lw_float_op(pg_lw *c, const pg_inst *i, pg_elem e, const pg_el *in);
 pg_el pg_lw_fcmp(pg_lw *c, pg_elem e, int64_t is, pg_el a, pg_el b);
@@ -342,8 +335,7 @@ pg_el pg_lw_cast(pg_lw *c, pg_elem from, pg_elem to, bool is_signed, pg_el a);
 pg_ptx_opnd pg_lw_to_f32(pg_lw *c, pg_elem e, pg_el a); /* f16, bf16, f32 */
 pg_el pg_lw_from_f32(pg_lw *c, pg_elem e, pg_ptx_opnd x);
 
-/* ---- lower_mem.c
- * ----------------------------------------------------------------------------------- */
+/* ---- lower_mem.c ----------------------------------------------------------------------------- */
 
 typedef struct pg_access {
     bool is_store, is_shared;
@@ -366,30 +358,27 @@ const pg_el *pg_lw_stretch(pg_lw *c, const pg_inst *i, uint32_t index, uint32_t 
 uint32_t pg_lw_pack(pg_lw *c, pg_elem e, const pg_el *v);
 void pg_lw_unpack(pg_lw *c, pg_elem e, uint32_t word, pg_el *v);
 
-/* ---- lower_late.c ------------------------------------------------------------------------------
- */
+/* ---- lower_late.c ---------------------------------------------------------------------------- */
 
 /* Loads and arithmetic before the statements from `anchor` on go right before the first that needs
  * them. */
 void pg_lw_late(pg_lw *c, uint32_t anchor);
 
-/* ---- lower_moves.c -----------------------------------------------------------------------------
- */
+/* ---- lower_moves.c --------------------------------------------------------------------------- */
 
 typedef struct pg_move { /* dst := src, all at once */
     uint32_t dst;        /* register id */
     pg_elem elem;
     pg_el src;
 } pg_move;
+const char *pg_lw_move_opcode(pg_ptx_type type);               /* "mov.f32" */
 void pg_lw_move(pg_lw *c, uint32_t dst, pg_elem e, pg_el src); /* one */
 void pg_lw_moves(pg_lw *c, pg_move *at, uint32_t n);
 
-/* ---- lower_mma.c
- * --------------------------------------------------------------------------------------- */
+/* ---- lower_mma.c ----------------------------------------------------------------------------- */
 
 void pg_lw_prepare_mma(pg_lw *c, const pg_inst *i);
-/* ---- lower_smem.c
- * -------------------------------------------------------------------------------------- */
+/* ---- lower_smem.c ---------------------------------------------------------------------------- */
 void pg_lw_prepare_buf(pg_lw *c, const pg_inst *i);
 
 /* Where a tile's elements lie in a slot of a buffer: what a thread's number selects, and what its
@@ -433,17 +422,14 @@ typedef struct pg_smem_aim { /* addresses of one operation: what its elements ha
 pg_el pg_lw_smem_at(pg_lw *c, pg_smem_aim *a, uint32_t own);
 /* Bytes from the buffer's first slot to the view's. */
 pg_el pg_lw_slot_skip(pg_lw *c, const pg_lv *buf);
-/* ---- lower_cursor.c: numbers of slots that are held in bytes
- * -------------------------------------------------------------------------------------- */
+/* ---- lower_cursor.c: numbers of slots that are held in bytes --------------------------------- */
 void pg_lw_find_cursors(pg_lw *c, const pg_inst *loop);
 uint32_t pg_lw_slot_bytes(const pg_lw *c, pg_val v); /* 0: held as it is */
 /* x, which is v as it is held, times `bytes` if that is not 0 and v is not held so yet. */
 pg_el pg_lw_in_bytes(pg_lw *c, pg_val v, pg_el x, uint32_t bytes);
-/* ---- lower_align.c: alignment of the numbers that a loop carries, by its IR
- * -------------------------------------------------------------------------------------- */
+/* ---- lower_align.c: alignment of the numbers that a loop carries, by its IR ------------------ */
 void pg_lw_guess_align(pg_lw *c, const pg_inst *loop, uint32_t n, uint8_t *align);
-/* ---- lower_matrix.c
- * -------------------------------------------------------------------------------------- */
+/* ---- lower_matrix.c -------------------------------------------------------------------------- */
 /* ldmatrix and stmatrix: emits buf.load or buf.store `i` by the move found for it; with is_dry only
  * what does not depend on the slot, for the place outside of loops. */
 void pg_lw_matrix(pg_lw *c, const pg_inst *i, const pg_smem_way *way, bool is_dry);
@@ -451,12 +437,10 @@ void pg_lw_matrix(pg_lw *c, const pg_inst *i, const pg_smem_way *way, bool is_dr
 void pg_lw_matrix_map(pg_smem_way *way);
 /* Register of number j, if those of an access count fastest. */
 uint32_t pg_lw_access_reg(const pg_bank_access *a, uint32_t n_bits, uint32_t j);
-/* ---- lower_shuffle.c: a copy within a warp
- * --------------------------------------------------------------- */
+/* ---- lower_shuffle.c: a copy within a warp --------------------------------------------------- */
 void pg_lw_shuffle(pg_lw *c, const pg_inst *i, const pg_shuffle *s);
 void pg_lw_movmatrix(pg_lw *c, const pg_inst *i, const pg_convert_plan *plan);
-/* ---- lower_sync.c: address of a barrier of a ring or array
- * --------------------------------------------- */
+/* ---- lower_sync.c: address of a barrier of a ring or array ----------------------------------- */
 pg_ptx_opnd pg_lw_bar_addr(pg_lw *c, const pg_lv *bar, int64_t side, pg_el slot);
 pg_ptx_opnd pg_lw_desc_addr(pg_lw *c, const pg_lv *desc);
 

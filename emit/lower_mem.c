@@ -204,15 +204,6 @@ static void store_group(pg_lw *c, const pg_access *a, uint32_t at, const form *f
     issue(c, a, f, word, a->addr[at], guard);
 }
 
-static const char *move_of(pg_ptx_type type)
-{
-    return type == PG_PTX_F32   ? "mov.f32"
-           : type == PG_PTX_F64 ? "mov.f64"
-           : type == PG_PTX_B64 ? "mov.b64"
-           : type == PG_PTX_B32 ? "mov.b32"
-                                : "mov.b16";
-}
-
 /* What a masked load leaves where the mask is false. */
 static pg_ptx_opnd other_word(pg_lw *c, const pg_access *a, const pg_el *v, const form *f)
 {
@@ -238,7 +229,7 @@ static void load_group(pg_lw *c, const pg_access *a, uint32_t at, const form *f,
         word[w] = pg_lw_reg(pg_lw_new_reg(c, f->reg));
         if (guard.reg != 0 && a->other != NULL) {
             pg_ptx_opnd ops[2] = {word[w], other_word(c, a, &a->other[at + w * f->per], f)};
-            pg_lw_emit(c, move_of(f->reg), 2, ops);
+            pg_lw_emit(c, pg_lw_move_opcode(f->reg), 2, ops);
         }
     }
     issue(c, a, f, word, a->addr[at], guard);
@@ -361,8 +352,7 @@ LOWER(STORE)
     }
 }
 
-/* ---- atomic operations ------------------------------------------------------------------------
- */
+/* ---- atomic operations ----------------------------------------------------------------------- */
 
 static void reduce_in_memory(pg_lw *c, const pg_inst *i, const char *const opcodes[4])
 {

@@ -2,7 +2,7 @@
  * that happen all at once. */
 #include "emit/lower_int.h"
 
-static const char *move_opcode(pg_ptx_type type)
+const char *pg_lw_move_opcode(pg_ptx_type type)
 {
     switch (type) {
     case PG_PTX_PRED: return "mov.pred";
@@ -29,7 +29,7 @@ void pg_lw_move(pg_lw *c, uint32_t dst, pg_elem e, pg_el src)
                            ? pg_ptx_int(src.imm & 0xFFFF)
                            : pg_ptx_int(src.imm);
     pg_ptx_opnd ops[2] = {pg_lw_reg(dst), from};
-    pg_lw_emit(c, move_opcode(type), 2, ops);
+    pg_lw_emit(c, pg_lw_move_opcode(type), 2, ops);
 }
 
 #define STAYS UINT32_MAX /* as dst: nothing to do any more */

@@ -61,8 +61,7 @@ static uint32_t select_word(pg_lw *c, const choice *s, uint32_t level, const uin
                        is_odd(c, s->lanes[level - 1]));
 }
 
-/* ---- elements and words -----------------------------------------------------------------------
- */
+/* ---- elements and words ---------------------------------------------------------------------- */
 
 /* Register bits of one word, spread: element j of the word at `reg`. */
 static uint32_t spread(const uint8_t *bits, uint32_t n, uint32_t reg, uint32_t j)
@@ -126,8 +125,7 @@ static pg_el join(pg_lw *c, pg_elem e, uint32_t low, uint32_t high)
     return pg_el_reg(r);
 }
 
-/* ---- the rounds -------------------------------------------------------------------------------
- */
+/* ---- the rounds ------------------------------------------------------------------------------ */
 
 /* Lane that a lane takes from: shfl.bfly where that is its own number, changed by one constant. */
 static pg_ptx_opnd exchange(pg_lw *c, const pg_shuffle *s, uint32_t round, uint32_t word)
@@ -227,8 +225,7 @@ void pg_lw_shuffle(pg_lw *c, const pg_inst *i, const pg_shuffle *s)
     }
 }
 
-/* ---- movmatrix --------------------------------------------------------------------------------
- */
+/* ---- movmatrix ------------------------------------------------------------------------------- */
 
 /* The pair of a word is a register bit on both sides: the one that lane bit 2 comes from, and the
  * one that comes from lane bit 2. */

@@ -18,8 +18,7 @@ pg_el pg_lw_slot_skip(pg_lw *c, const pg_lv *buf)
     return pg_lw_imul(c, PG_I32, buf->slot, pg_el_imm(buf->obj->slot_stride), true);
 }
 
-/* ---- where a thread's elements lie
- * --------------------------------------------------------------- */
+/* ---- where a thread's elements lie ----------------------------------------------------------- */
 
 uint32_t pg_lw_smem_offset(const pg_smem_map *m, const uint32_t *at)
 {
@@ -129,8 +128,7 @@ pg_el pg_lw_smem_at(pg_lw *c, pg_smem_aim *a, uint32_t own)
     return pg_lw_iadd(c, PG_I32, a->part[p].at, pg_el_imm(offset), true);
 }
 
-/* ---- copies between registers and buffers
- * -------------------------------------------------------- */
+/* ---- copies between registers and buffers ---------------------------------------------------- */
 
 static bool search_way(pg_lw *c, const pg_inst *i, pg_val tile, pg_smem_way *out)
 {

@@ -177,8 +177,7 @@ bool pg_fold_float(const pg_fold *f)
     return true;
 }
 
-/* ---- casts
- * ------------------------------------------------------------------------------------------ */
+/* ---- casts ----------------------------------------------------------------------------------- */
 
 /* A magnitude as double whose lower bits are gathered in its last bit (round to odd), so that
  * rounding it again to 24 bits or fewer is rounding once. */

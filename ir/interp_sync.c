@@ -4,8 +4,7 @@
 
 #include "ir/interp_int.h"
 
-/* ---- buffers
- * --------------------------------------------------------------------------------------------- */
+/* ---- buffers --------------------------------------------------------------------------------- */
 
 RUN(BUF_NEW)
 {
@@ -145,8 +144,7 @@ pg_run pg_rt_check_proxy(pg_machine *m, const pg_inst *i, pg_region_ref box)
     return PG_RUN_NEXT;
 }
 
-/* ---- epochs: one layout between two barriers of a coroutine's threads --------------------------
- */
+/* ---- epochs: one layout between two barriers of a coroutine's threads ------------------------ */
 
 void pg_rt_next_epoch(pg_machine *m, pg_co *co)
 {
@@ -241,8 +239,7 @@ RUN(BUF_STORE)
     return PG_RUN_NEXT;
 }
 
-/* ---- barriers
- * -------------------------------------------------------------------------------------------- */
+/* ---- barriers -------------------------------------------------------------------------------- */
 
 static pg_run new_bars(pg_machine *m, const pg_inst *i, bool is_ring, uint32_t n_slots,
                        const uint32_t *counts)
@@ -479,8 +476,7 @@ RUN(BAR_WAIT)
     return PG_RUN_NEXT;
 }
 
-/* ---- fences and barriers of threads
- * -------------------------------------------------------------------------- */
+/* ---- fences and barriers of threads ---------------------------------------------------------- */
 
 RUN(FENCE)
 {

@@ -126,8 +126,7 @@ pg_run pg_rt_int(pg_machine *m, const pg_inst *i, uint32_t index, const char *wh
     return pg_rt_is_poison(s, 0) ? pg_rt_fault(m, PG_D_RUN_POISON, i, what) : PG_RUN_NEXT;
 }
 
-/* ---- elementwise
- * -------------------------------------------------------------------------------------- */
+/* ---- elementwise ----------------------------------------------------------------------------- */
 
 /* Poison of an operand is poison of the result; a selection looks at what it selects. */
 static void spread_poison(pg_machine *m, const pg_inst *i, pg_slot *out)
@@ -190,8 +189,7 @@ static pg_run elementwise(pg_machine *m, pg_co *co, const pg_inst *i)
     }
 #include "ir/elementwise.def"
 
-/* ---- moving elements
- * ------------------------------------------------------------------------------------- */
+/* ---- moving elements ------------------------------------------------------------------------- */
 
 RUN(CONST)
 {

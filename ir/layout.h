@@ -123,8 +123,7 @@ pg_layout_error pg_layout_drop(const pg_layout *l, uint32_t dim, pg_layout *out)
 /* Consecutive registers that hold consecutive elements of the last dimension: a power of two. */
 uint32_t pg_layout_vector(const pg_layout *l);
 
-/* ---- building one by hand: begin, digits from the fastest to the slowest of each index, end
- * --------------- */
+/* ---- building one by hand: begin, digits from the fastest to the slowest of each index, end -- */
 
 pg_layout_error pg_layout_begin(pg_layout *l, uint32_t rank, const uint32_t *dims);
 /* A digit of any extent: index d grows by it, dimension `out_dim` of the coordinate by i * stride

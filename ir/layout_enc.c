@@ -53,8 +53,7 @@ static bool is_order(const uint8_t *order, uint32_t rank)
     return seen == (1u << rank) - 1u;
 }
 
-/* ---- blocked
- * ------------------------------------------------------------------------------------- */
+/* ---- blocked --------------------------------------------------------------------------------- */
 
 /* The power-of-two part of a digit, or the odd part above it. */
 static void part(builder *b, pg_lin_dim d, uint32_t extent, uint32_t odd, uint32_t out_dim,
@@ -112,8 +111,7 @@ static pg_layout_error blocked(const pg_enc_info *e, uint32_t n_warps, pg_layout
     return b.error;
 }
 
-/* ---- wgmma
- * ---------------------------------------------------------------------------------------- */
+/* ---- wgmma ----------------------------------------------------------------------------------- */
 
 static pg_layout_error wgmma(const pg_enc_info *e, uint32_t n_warps, pg_layout *l)
 {
@@ -141,8 +139,7 @@ static pg_layout_error wgmma(const pg_enc_info *e, uint32_t n_warps, pg_layout *
     return b.error;
 }
 
-/* ---- mma.sync and the operands of matrix operations
- * ----------------------------------------- */
+/* ---- mma.sync and the operands of matrix operations ------------------------------------------ */
 
 /* Rows and columns of the accumulator of one step of all warps. */
 static void step_of(const pg_enc_info *e, uint32_t step[2])
@@ -224,8 +221,7 @@ static pg_layout_error dot(const pg_enc_info *e, const pg_enc_info *of, uint32_t
     return b.error;
 }
 
-/* ---- linear
- * ---------------------------------------------------------------------------------------- */
+/* ---- linear ---------------------------------------------------------------------------------- */
 
 static pg_layout_error add_vectors(const pg_enc_info *e, const uint8_t *n_bits,
                                    const pg_lin_dim *in_dims, uint32_t n, pg_layout *l)
@@ -414,8 +410,7 @@ pg_layout_error pg_layout_of_tile(const pg_types *t, pg_type tile, uint32_t n_wa
     return made.error;
 }
 
-/* ---- shared memory
- * ---------------------------------------------------------------------------------- */
+/* ---- shared memory --------------------------------------------------------------------------- */
 
 /* XORs the vectors of the byte-address bits 4.. into those of bits 7..: three, two or one. */
 static pg_layout_error swizzle(pg_layout *l, uint32_t swizzle_bytes, uint32_t elem_bytes)
@@ -517,8 +512,7 @@ pg_layout_error pg_layout_of_buf(const pg_types *t, pg_type buf, pg_layout *out)
     return made.error;
 }
 
-/* ---- default, and back
- * ------------------------------------------------------------------------------- */
+/* ---- default, and back ----------------------------------------------------------------------- */
 
 /* Gives dimension after dimension, last first, what divides it; what is left over goes to the first
  * as replicas. */

@@ -19,8 +19,7 @@ static pg_layout_error begin_over_indices(const pg_layout *l, pg_layout *out)
     return pg_layout_begin(out, PG_LIN_DIM_COUNT, sizes);
 }
 
-/* ---- composition
- * ------------------------------------------------------------------------------------- */
+/* ---- composition ----------------------------------------------------------------------------- */
 
 /* Index of outer_map for one index of inner_map. */
 static bool map_index(const pg_layout *outer_map, const pg_layout *inner_map,
@@ -144,8 +143,7 @@ pg_layout_error pg_layout_compose(const pg_layout *outer_map, const pg_layout *i
     return is_plain || is_exact(outer_map, inner_map, out) ? PG_LAYOUT_OK : PG_LAYOUT_NOT_LINEAR;
 }
 
-/* ---- operands of shape operations
- * ---------------------------------------------------------------------- */
+/* ---- operands of shape operations ------------------------------------------------------------ */
 
 /* The same indices over another shape; vectors and digits still to be filled in. */
 static pg_layout_error begin_like(const pg_layout *res, uint32_t rank, const uint32_t *dims,

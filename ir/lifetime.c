@@ -7,8 +7,8 @@
  *       other, before them.
  *   I2  Where R runs more than once, another barrier lies on the way back.
  *   I3  What async.get writes has been waited for before the barrier, in R or in a region inside
- *       that has all uses. Buffers that other
- *       asynchronous units use, and buffers that travel through regions, are apart from none. */
+ *       that has all uses. Buffers that other asynchronous units use, and buffers that travel
+ *       through regions, are apart from none. */
 #include "ir/lifetime.h"
 
 typedef struct use {
@@ -88,8 +88,7 @@ pg_status pg_lifetimes_make(const pg_kernel *k, pg_arena *arena, pg_lifetimes **
     return PG_OK;
 }
 
-/* ---- one pair ---------------------------------------------------------------------------------
- */
+/* ---- one pair -------------------------------------------------------------------------------- */
 
 static uint32_t depth_of(const pg_region *r)
 {

@@ -96,7 +96,8 @@ const pg_op_info pg_op_infos[PG_OP_COUNT] = {
 #include "ir/ops.def"
 };
 
-/* What a row must not say. IN now counts effects: a pure operation has none and does not synchronise. */
+/* What a row must not say. IN now counts effects: a pure operation has none and does not
+ * synchronise. */
 #undef IN
 #define EFFECTS (PG_E_READ | PG_E_WRITE | PG_E_ARRIVE | PG_E_WAIT | PG_E_INIT | PG_E_ASYNC)
 #define HAS_EFFECT(a, b, c, d, e, ...) ((((a) | (b) | (c) | (d) | (e)) & EFFECTS) != 0)

@@ -2,9 +2,10 @@
  * author's is one message: what follows from it is not reported.
  *
  * I1  A name is reported as unknown once, and not where a line that may have defined it was
- * skipped. I2  A brace that is missing at the end of a header is taken as read; one that is missing
- * at the end of a body is found at the next `kernel` or at the end, and what looked unknown or
- * taken twice since the kernel began is taken back. */
+ *     skipped.
+ * I2  A brace that is missing at the end of a header is taken as read; one that is missing at the
+ *     end of a body is found at the next `kernel` or at the end, and what looked unknown or taken
+ *     twice since the kernel began is taken back. */
 #include <string.h>
 
 #include "base/suggest.h"

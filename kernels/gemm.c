@@ -110,8 +110,7 @@ static int32_t log2_of(int32_t x)
     return n;
 }
 
-/* ---- tiles in memory ---------------------------------------------------------------------------
- */
+/* ---- tiles in memory ------------------------------------------------------------------------- */
 
 /* Element offsets of a place from its first element. */
 static void make_offset(const gemm *g, place *p)
@@ -193,8 +192,7 @@ static ptxgen_value start(const gemm *g, ptxgen_value pointer, ptxgen_value row,
     return ptxgen_build_addptr(g->b, at, wide(g, col));
 }
 
-/* ---- the product -------------------------------------------------------------------------------
- */
+/* ---- the product ----------------------------------------------------------------------------- */
 
 /* The operand's tile at `pointer`, `k_left` from the end of k: `dim` is its dimension that c has
  * too (0: a, 1: b), is_k_rows tells that k counts its rows in memory. */
@@ -299,8 +297,7 @@ static ptxgen_value product(const gemm *g)
     return out[0];
 }
 
-/* ---- the epilogue ------------------------------------------------------------------------------
- */
+/* ---- the epilogue ---------------------------------------------------------------------------- */
 
 static ptxgen_value activation(const gemm *g, ptxgen_value x)
 {
@@ -368,8 +365,7 @@ static void epilogue(const gemm *g, ptxgen_value x)
     store(g, &p, start(g, g->c, g->first[0], p.stride, g->first[1]), x);
 }
 
-/* ---- parts of k --------------------------------------------------------------------------------
- */
+/* ---- parts of k ------------------------------------------------------------------------------ */
 
 /* The tile of `part` (i32) in work: parts x m x n sums. */
 static ptxgen_value part_start(const gemm *g, const place *p, ptxgen_value part)
@@ -399,8 +395,7 @@ static ptxgen_value sum_of_parts(const gemm *g)
     return sum;
 }
 
-/* ---- paths -------------------------------------------------------------------------------------
- */
+/* ---- paths ----------------------------------------------------------------------------------- */
 
 /* What extent d must be a multiple of, so that `vec` neighbours lie together wherever it is the
  * length of rows. */
@@ -480,8 +475,7 @@ static void sum_program(const gemm *g)
     epilogue(g, sum_of_parts(g));
 }
 
-/* ---- kernels -----------------------------------------------------------------------------------
- */
+/* ---- kernels --------------------------------------------------------------------------------- */
 
 static ptxgen_value array(const gemm *g, const char *name, const char *role, ptxgen_elem e)
 {

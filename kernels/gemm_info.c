@@ -3,8 +3,7 @@
 
 #include "kernels/gemm.h"
 
-/* ---- settings ----------------------------------------------------------------------------------
- */
+/* ---- settings -------------------------------------------------------------------------------- */
 
 /* clang-format off */
 static const gemm_type types[] = {
@@ -117,8 +116,7 @@ ptxgen_status gemm_settings_of(const kernel_settings *s, gemm_settings *out)
     return why == NULL ? PTXGEN_OK : kernel_refuse(s, why);
 }
 
-/* ---- reference ---------------------------------------------------------------------------------
- */
+/* ---- reference ------------------------------------------------------------------------------- */
 
 typedef struct reference_run {
     gemm_settings s;
@@ -211,8 +209,7 @@ static ptxgen_status reference(const ptxgen_kernel_run *run, const kernel_settin
     return PTXGEN_OK;
 }
 
-/* ---- the row of the library --------------------------------------------------------------------
- */
+/* ---- the row of the library ------------------------------------------------------------------ */
 
 static const ptxgen_kernel_setting settings[] = {
     {"dtype", "f16", "f16 bf16 tf32 f32 s8 u8",

@@ -53,8 +53,7 @@ extern const kernel_row kernel_silu_mul;
 extern const kernel_row kernel_softmax;
 extern const kernel_row kernel_transpose;
 
-/* ---- flat pointwise kernels (pointwise.c) -------------------------------------------------------
- */
+/* ---- flat pointwise kernels (pointwise.c) ---------------------------------------------------- */
 
 #define POINTWISE_MAX_IN 3
 

@@ -124,8 +124,7 @@ ptxgen_module *ptxgen_builder_module(const ptxgen_builder *b)
     return b == NULL ? NULL : b->m;
 }
 
-/* ---- attributes
- * ----------------------------------------------------------------------------------- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 static void no_attr(ptxgen_builder *b, const char *name)
 {
@@ -214,8 +213,7 @@ void ptxgen_op_word(ptxgen_builder *b, const char *name, const char *word)
     pg_attr_set(b->k, &b->last->attrs, id, (pg_aval){.kind = PG_AV_WORD, .num = index});
 }
 
-/* ---- parameters and launch
- * --------------------------------------------------------------------------- */
+/* ---- parameters and launch ------------------------------------------------------------------- */
 
 ptxgen_value ptxgen_param(ptxgen_builder *b, const char *name, ptxgen_type type)
 {
@@ -313,8 +311,7 @@ void ptxgen_launch_end(ptxgen_builder *b, ptxgen_value x, ptxgen_value y, ptxgen
     b->depth--;
 }
 
-/* ---- regions
- * --------------------------------------------------------------------------------------------- */
+/* ---- regions --------------------------------------------------------------------------------- */
 
 /* The arguments of a region, 0 for all of NULL (I1). Last of a call: `out` may be what it was
  * given.

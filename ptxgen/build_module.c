@@ -115,8 +115,7 @@ ptxgen_status ptxgen_module_compile(ptxgen_module *m, const ptxgen_options *opti
     return pg_compile_call(m->ctx, &from, options, out);
 }
 
-/* ---- types ------------------------------------------------------------------------------------
- */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 static ptxgen_type shaped(ptxgen_module *m, pg_type_info *info, ptxgen_elem elem, uint32_t rank,
                           const int32_t *dims)
@@ -210,8 +209,7 @@ ptxgen_type ptxgen_type_with_elem(ptxgen_module *m, ptxgen_type t, ptxgen_elem e
         pg_type_with_elem(m->ir->ctx->types, (pg_type){t.id}, (pg_elem)elem, false).id};
 }
 
-/* ---- encodings
- * ----------------------------------------------------------------------------------- */
+/* ---- encodings ------------------------------------------------------------------------------- */
 
 static ptxgen_encoding named(ptxgen_module *m, const char *name, const pg_enc_info *info)
 {

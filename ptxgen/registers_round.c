@@ -5,10 +5,10 @@
  * warp groups. A partition that needs little gives, those that need most share what is left.
  *
  * I1  Only kernels in which no partition asks for registers, whose partitions are whole warp
- * groups, side by side in the kernel's body, and the only ones of the kernel. I2  Numbers are
- * multiples of 8 from 24 on; their sum over the warp groups is at most what the groups start with:
- * setmaxnreg.inc waits for what others gave, for ever if nobody did. I3  All conditions are tested
- * before the first change. */
+ *     groups, side by side in the kernel's body, and the only ones of the kernel.
+ * I2  Numbers are multiples of 8 from 24 on; their sum over the warp groups is at most what the
+ *     groups start with: setmaxnreg.inc waits for what others gave, for ever if nobody did.
+ * I3  All conditions are tested before the first change. */
 #include "ir/target.h"
 
 #include "registers.h"

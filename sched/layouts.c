@@ -116,8 +116,7 @@ static void demand_operands(pg_layouts *l, pg_inst *i, pg_enc e)
     }
 }
 
-/* ---- choosing ---------------------------------------------------------------------------------
- */
+/* ---- choosing -------------------------------------------------------------------------------- */
 
 /* The author's encoding of a value, or one that reaches it. */
 static pg_enc anchor_of(const pg_layouts *l, pg_val v)
@@ -299,8 +298,7 @@ static void visit_value(pg_layouts *l, pg_inst *i)
     demand_operands(l, i, encs[0]);
 }
 
-/* ---- reductions -------------------------------------------------------------------------------
- */
+/* ---- reductions ------------------------------------------------------------------------------ */
 
 /* An operand whose layout gives the result (res; id 0: a scalar) where it is wanted: the author's,
  * one in which the operand is wanted anyway, the default, else one made for it. */
@@ -330,8 +328,7 @@ static void demand_reduced(pg_layouts *l, pg_inst *i, pg_enc res)
     demand(l, i, 0, e);
 }
 
-/* ---- anchors and regions ------------------------------------------------------------------------
- */
+/* ---- anchors and regions --------------------------------------------------------------------- */
 
 /* store, buf.store: value, pointers and mask in one layout. */
 static void visit_store(pg_layouts *l, pg_inst *i)

@@ -14,8 +14,7 @@ enum { MAX_DEPTH = 24, MAX_NODES = 512, LANES = 32, SECTOR = 32, LINE = 128, FAR
 enum { MARGIN = 32 }; /* what a copy must save, and an eighth: it takes registers and memory */
 #define FAR INT64_MIN /* a step that is no constant */
 
-/* ---- steps of addresses -----------------------------------------------------------------------
- */
+/* ---- steps of addresses ---------------------------------------------------------------------- */
 
 typedef struct steps {
     int64_t at[PG_MAX_RANK]; /* what the next element along each dimension adds; FAR */
@@ -164,8 +163,7 @@ static steps find(finder *f, pg_val v, uint32_t depth)
     return far_away(t);
 }
 
-/* ---- what divides them ------------------------------------------------------------------------
- */
+/* ---- what divides them ----------------------------------------------------------------------- */
 
 enum { ALL = 16 }; /* log2 of what is enough */
 
@@ -247,8 +245,7 @@ static uint32_t divisor(finder *f, pg_val v, uint32_t dim, uint32_t depth)
     }
 }
 
-/* ---- cost of an access ------------------------------------------------------------------------
- */
+/* ---- cost of an access ----------------------------------------------------------------------- */
 
 /* log2 of the consecutive registers whose elements lie side by side along `dim`. */
 static uint32_t vector_log2(const pg_layout *l, uint32_t dim, uint32_t most)

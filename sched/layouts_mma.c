@@ -132,8 +132,7 @@ static pg_layout_error operand(const pg_layout *acc, const pg_type_info *t, uint
     return b.error != PG_LAYOUT_OK ? b.error : pg_layout_end(out);
 }
 
-/* ---- f32, by fma --------------------------------------------------------------------------------
- */
+/* ---- f32, by fma ----------------------------------------------------------------------------- */
 
 static uint32_t least(uint32_t a, uint32_t b) /* at least 1 */
 {

@@ -83,8 +83,7 @@ bool pg_layouts_reduces_to(pg_layouts *l, const pg_inst *reduce, pg_enc enc, pg_
     return pg_reduce_plan_make(&r, &in, res.id != 0 ? &out : NULL, &plan) == PG_LAYOUT_OK;
 }
 
-/* ---- an operand's layout from the result's ----------------------------------------------------
- */
+/* ---- an operand's layout from the result's --------------------------------------------------- */
 
 enum { MANY_REGS = 8 }; /* along the dimension: beyond them warps take a share too */
 

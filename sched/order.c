@@ -37,8 +37,7 @@ typedef struct order_state {
 
 static pg_status walk(order_state *s, pg_region *r);
 
-/* ---- when two accesses need a barrier ---------------------------------------------------------
- */
+/* ---- when two accesses need a barrier -------------------------------------------------------- */
 
 /* Whether the addresses are equal element by element, as far as the text tells, or are so but for
  * the argument that they start from. */
@@ -94,8 +93,7 @@ static bool needs_barrier(const order_state *s, const access *a, const access *b
            pg_may_alias(s->k, a->inst->in[0], b->inst->in[0]) && !is_own(s, a, b);
 }
 
-/* ---- the walk ---------------------------------------------------------------------------------
- */
+/* ---- the walk -------------------------------------------------------------------------------- */
 
 static void put_barrier(order_state *s, pg_inst *before)
 {

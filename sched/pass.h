@@ -64,8 +64,7 @@ extern const pg_pass pg_passes[]; /* rows of passes.def */
 extern const uint32_t pg_n_passes;
 const pg_pass *pg_pass_find(pg_str name);
 
-/* ---- for passes -------------------------------------------------------------------------------
- */
+/* ---- for passes ------------------------------------------------------------------------------ */
 
 /* Value of an option of the running pass, an integer; `if_absent` without it. */
 int64_t pg_pass_arg(const pg_pass_env *env, const char *name, int64_t if_absent);
@@ -81,14 +80,12 @@ void pg_pass_explain(const pg_pass_env *env, const char *pass, const pg_kernel *
 /* Hands text to the sink; nothing without one. */
 void pg_sink_put(const pg_sink *sink, pg_str text);
 
-/* ---- pipelines.c -------------------------------------------------------------------------------
- */
+/* ---- pipelines.c ----------------------------------------------------------------------------- */
 
 /* The default passes of a target, as pg_pass_options.passes has them. */
 const char *pg_pipeline_of(uint32_t sm);
 
-/* ---- the manager
- * --------------------------------------------------------------------------------- */
+/* ---- the manager ----------------------------------------------------------------------------- */
 
 /* Runs passes on every kernel of m, which has been verified. Verifies the module after the last
  * pass (PG_VERIFY_EACH: after every pass), with the properties that were promised. On PG_OK and on

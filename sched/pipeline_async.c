@@ -10,12 +10,15 @@
  *                                              async.wait [in_flight=0]
  *
  * I1  The slice (what addresses and masks are computed from) is pure. It is cloned for the
- * iteration that a copy is for; carried values in it get a second, carried copy that runs n-1
- * ahead. I2  A copy of an iteration that does not exist has a mask that is false: every iteration
- * commits one group, and the loop is right for every trip count, 0 included. I3  Slots are carried
- * cursors; the copy into a slot is issued behind the barrier that follows its last read. I4  Where
- * addresses are computed from the iteration variable, they are so of iterations that exist: what
- * the author promises of those (nw) holds, and says that neighbours lie together. */
+ *     iteration that a copy is for; carried values in it get a second, carried copy that runs n-1
+ *     ahead.
+ * I2  A copy of an iteration that does not exist has a mask that is false: every iteration commits
+ *     one group, and the loop is right for every trip count, 0 included.
+ * I3  Slots are carried cursors; the copy into a slot is issued behind the barrier that follows its
+ *     last read.
+ * I4  Where addresses are computed from the iteration variable, they are so of iterations that
+ *     exist: what the author promises of those (nw) holds, and says that neighbours lie together.
+ */
 #include "ir/target.h"
 #include "sched/pipeline.h"
 

@@ -7,10 +7,11 @@
  * I3  Partitions stay, however empty: they say how many warps the kernel has.
  * I4  One walk from the end to the start meets each use before what it uses, so that a mark says
  *     enough, and a kernel without loops is looked at once, in order. Only a loop can make
- * something live that the walk has passed: what it hands to its next trip, the condition of a
- * `while`. That goes by a list of values (`work`), which is empty again before the walk leaves the
- * loop. I5  Outside of loops an operation that the walk passes without a mark is dead for good, and
- * goes at once; inside it goes once the outermost loop is passed. */
+ *     something live that the walk has passed: what it hands to its next trip, the condition of a
+ *     `while`. That goes by a list of values (`work`), which is empty again before the walk leaves
+ *     the loop.
+ * I5  Outside of loops an operation that the walk passes without a mark is dead for good, and goes
+ *     at once; inside it goes once the outermost loop is passed. */
 #include "sched/simplify.h"
 
 typedef struct liveness {

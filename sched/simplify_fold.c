@@ -45,8 +45,7 @@ static pg_val operand_value(pg_simplify *s, pg_inst *i, pg_val v)
     return pg_simplify_emit(s, i, PG_OP_CONST, 1, &v, pg_val_type(s->k, v));
 }
 
-/* ---- R1 ---------------------------------------------------------------------------------------
- */
+/* ---- R1 -------------------------------------------------------------------------------------- */
 
 static pg_val fold_constants(pg_simplify *s, pg_inst *i)
 {
@@ -73,8 +72,7 @@ static pg_val fold_constants(pg_simplify *s, pg_inst *i)
     return constant(s, i, out);
 }
 
-/* ---- R2 ---------------------------------------------------------------------------------------
- */
+/* ---- R2 -------------------------------------------------------------------------------------- */
 
 typedef enum pattern {
     ANY_ZERO, /* x op 0 */
@@ -190,8 +188,7 @@ static pg_val fold_compare(pg_simplify *s, pg_inst *i)
     return constant(s, i, is == PG_IS_EQ || is == PG_IS_LE || is == PG_IS_GE ? 1 : 0);
 }
 
-/* ---- R3 ---------------------------------------------------------------------------------------
- */
+/* ---- R3 -------------------------------------------------------------------------------------- */
 
 /* True only if the signed value is known to be at least 0. Looks `fuel` definitions deep. */
 static bool is_non_negative(pg_simplify *s, pg_val v, uint32_t fuel)
@@ -276,8 +273,7 @@ static pg_val fold_division(pg_simplify *s, pg_inst *i)
     return shift_right(s, i, i->in[0], pg_log2(d));
 }
 
-/* ---- R4 ---------------------------------------------------------------------------------------
- */
+/* ---- R4 -------------------------------------------------------------------------------------- */
 
 static pg_inst *def_if(const pg_simplify *s, pg_val v, pg_op op)
 {
@@ -391,8 +387,7 @@ static pg_val fold_transpose(pg_simplify *s, pg_inst *i)
     return transposed(s, i, first->in[0], outer, rank);
 }
 
-/* ---- R5 ---------------------------------------------------------------------------------------
- */
+/* ---- R5 -------------------------------------------------------------------------------------- */
 
 static pg_val fold_select(pg_simplify *s, pg_inst *i)
 {

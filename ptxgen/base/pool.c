@@ -1,8 +1,9 @@
 /* pool.c: see pool.h.
  *
  * I1  What is given out for a size up to LARGEST has room for the size rounded up (real_size), and
- * is that long for the allocator below; a pool that keeps nothing rounds nothing. I2  Between two
- * classes lies a quarter of a power of two: at most a fifth of a block is not used. */
+ *     is that long for the allocator below; a pool that keeps nothing rounds nothing.
+ * I2  Between two classes lies a quarter of a power of two: at most a fifth of a block is not used.
+ */
 #include "base/pool.h"
 
 #include <string.h>

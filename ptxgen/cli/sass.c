@@ -40,8 +40,7 @@ static uint32_t figure_of(const sass_kernel *k, int which)
     }
 }
 
-/* ---- reading ----------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 typedef struct listed {
     sass_file file;
@@ -72,8 +71,7 @@ static run_exit read_one(cli *c, const char *path, listed *out)
     }
 }
 
-/* ---- as text ----------------------------------------------------------------------------------
- */
+/* ---- as text --------------------------------------------------------------------------------- */
 
 /* `HMMA 64, integer 19, ...`: most first. */
 static void put_counts(pg_strbuf *out, const sass_counts *n)
@@ -114,8 +112,7 @@ static void put_kernel(pg_strbuf *out, const sass_kernel *k, uint32_t sm)
     }
 }
 
-/* ---- as JSON ----------------------------------------------------------------------------------
- */
+/* ---- as JSON --------------------------------------------------------------------------------- */
 
 static void put_counts_json(pg_strbuf *out, const char *name, const sass_counts *n)
 {
@@ -191,8 +188,7 @@ static run_exit stat_of(cli *c)
     return finish(c, &text, RUN_OK);
 }
 
-/* ---- two of them ------------------------------------------------------------------------------
- */
+/* ---- two of them ----------------------------------------------------------------------------- */
 
 typedef struct pair { /* one kernel of either; NULL: not there */
     const sass_kernel *a, *b;

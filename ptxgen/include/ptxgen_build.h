@@ -65,8 +65,7 @@ PTXGEN_API PTXGEN_CHECKED ptxgen_status ptxgen_module_compile(ptxgen_module *m,
                                                               const ptxgen_options *options_or_null,
                                                               ptxgen_result **out);
 
-/* ---- types and encodings -----------------------------------------------------------------------
- */
+/* ---- types and encodings --------------------------------------------------------------------- */
 /* All give id 0 on bad arguments or out of memory; a later operation then reports it. */
 
 /* One number; a pointer into global memory. */
@@ -102,8 +101,7 @@ PTXGEN_API ptxgen_encoding ptxgen_encoding_blocked(ptxgen_module *m, const char 
                                                    uint32_t rank, const uint32_t *regs,
                                                    const uint32_t *lanes, const uint32_t *warps);
 
-/* ---- kernels
- * ------------------------------------------------------------------------------------- */
+/* ---- kernels --------------------------------------------------------------------------------- */
 
 /* Starts a kernel; one builder at a time per module. Errors: MISUSE, NOMEM. */
 PTXGEN_API PTXGEN_CHECKED ptxgen_status ptxgen_kernel_begin(ptxgen_module *m, const char *name,
@@ -142,8 +140,7 @@ PTXGEN_API void ptxgen_build_at(ptxgen_builder *b, uint32_t line, uint32_t colum
 /* Records an error of the caller's own ("dtype must be f16"): sticky like any other. */
 PTXGEN_API void ptxgen_build_error(ptxgen_builder *b, const char *message);
 
-/* ---- operations
- * ------------------------------------------------------------------------------------ */
+/* ---- operations ------------------------------------------------------------------------------ */
 
 /* Literals; for tile types every element has the value. Floats are rounded once to the element
  * type. */
@@ -199,8 +196,7 @@ PTXGEN_API void ptxgen_build_store(ptxgen_builder *b, ptxgen_value pointer, ptxg
 PTXGEN_API ptxgen_value ptxgen_build_program_id(ptxgen_builder *b, uint32_t axis);
 PTXGEN_API ptxgen_value ptxgen_build_num_programs(ptxgen_builder *b, uint32_t axis);
 
-/* ---- regions
- * ------------------------------------------------------------------------------------------ */
+/* ---- regions --------------------------------------------------------------------------------- */
 
 /* for i in lo to hi step s, carrying n values: `args` gets the induction variable, then n carried
  * values. */

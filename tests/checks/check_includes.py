@@ -42,6 +42,7 @@ LIBRARY_SYSTEM = {
 }
 MAX_LINES = 800
 MAX_PUBLIC_LINES = 400
+MAX_COLUMNS = 100
 
 
 def check_layers(name):
@@ -74,7 +75,11 @@ def check_layers(name):
 def check_size(name):
     lines = repo.text(name).count("\n")
     limit = MAX_PUBLIC_LINES if name in PUBLIC else MAX_LINES
-    return [f"{name}:{lines}: longer than {limit} lines; split it"] if lines > limit else []
+    found = [f"{name}:{lines}: longer than {limit} lines; split it"] if lines > limit else []
+    # clang-format leaves comments as they are written: it would run lists together.
+    return found + [f"{name}:{n}: a comment longer than {MAX_COLUMNS} columns"
+                    for n, line in enumerate(repo.text(name).splitlines(), 1)
+                    if len(line) > MAX_COLUMNS and re.match(r"\s*(\*|/\*|//).*[A-Za-z]", line)]
 
 
 def check_guard(name):

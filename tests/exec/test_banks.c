@@ -57,8 +57,7 @@ static bool complain(const subject *s, const char *what)
     return false;
 }
 
-/* ---- the program ------------------------------------------------------------------------------
- */
+/* ---- the program ----------------------------------------------------------------------------- */
 
 static ptxgen_str str(const char *t, size_t n)
 {
@@ -116,8 +115,7 @@ static bool compile(subject *s)
     return is_good || complain(s, "does not compile");
 }
 
-/* ---- by the algebra ---------------------------------------------------------------------------
- */
+/* ---- by the algebra -------------------------------------------------------------------------- */
 
 static uint32_t bits_of(const pg_type_info *t)
 {
@@ -173,8 +171,7 @@ static bool count_all(const subject *s, tally *out)
     return true;
 }
 
-/* ---- by the executor --------------------------------------------------------------------------
- */
+/* ---- by the executor ------------------------------------------------------------------------- */
 
 static uint64_t scalar_of(const bank_case *c, const char *name)
 {
@@ -245,8 +242,7 @@ static bool execute(const subject *s, tally *out)
     return is_good;
 }
 
-/* ---- both -------------------------------------------------------------------------------------
- */
+/* ---- both ------------------------------------------------------------------------------------ */
 
 static bool agree(const subject *s, const tally *algebra, const tally *run)
 {
@@ -285,8 +281,7 @@ static void run_case(const bank_case *c)
     pg_ctx_fini(&s.ctx);
 }
 
-/* ---- cases ------------------------------------------------------------------------------------
- */
+/* ---- cases ----------------------------------------------------------------------------------- */
 
 static void run_gemm(void)
 {

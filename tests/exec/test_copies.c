@@ -33,8 +33,7 @@ static uint32_t log2_of(uint32_t x)
     return x <= 1 ? 0 : pg_log2(x);
 }
 
-/* ---- encodings --------------------------------------------------------------------------------
- */
+/* ---- encodings ------------------------------------------------------------------------------- */
 
 /* The unit vectors of the tile as one number each: dimensions side by side. */
 static uint32_t units_of(const copy_case *c, uint32_t *unit)
@@ -140,8 +139,7 @@ static void put_encoding(pg_strbuf *t, const copy_case *c, uint64_t *seed)
     }
 }
 
-/* ---- programs ---------------------------------------------------------------------------------
- */
+/* ---- programs -------------------------------------------------------------------------------- */
 
 static void put_tile(pg_strbuf *t, const copy_case *c, const char *elem, const char *enc)
 {

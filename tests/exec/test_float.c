@@ -238,8 +238,7 @@ Test(exec_float, edges)
     CHECK(rows);
 }
 
-/* ---- small formats: all values in order, and a search for the neighbours
- * -------------------------------- */
+/* ---- small formats: all values in order, and a search for the neighbours --------------------- */
 
 typedef struct small {
     const char *name;

@@ -39,8 +39,7 @@ static uint32_t below(uint32_t n)
     return draw_below(&state, n);
 }
 
-/* ---- what must come out -----------------------------------------------------------------------
- */
+/* ---- what must come out ---------------------------------------------------------------------- */
 
 /* All first pixels, W running fastest, then H, D, and the images and some that are not there; the
  * number of the one at which the copy begins. */
@@ -134,8 +133,7 @@ static void expect(const im2col_case *c, bool is_load, bool is_xor)
     }
 }
 
-/* ---- running ----------------------------------------------------------------------------------
- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static const char head[] =
     ".version 8.6\n.target sm_90a\n.address_size 64\n"
@@ -257,8 +255,7 @@ static ptxexec_fault_kind run(const im2col_case *c, bool is_load, bool is_intege
     return kind;
 }
 
-/* ---- cases ------------------------------------------------------------------------------------
- */
+/* ---- cases ----------------------------------------------------------------------------------- */
 
 static void draw_case(im2col_case *c, uint32_t k)
 {

@@ -181,8 +181,7 @@ Test(exec_load, launches_that_do_not_fit)
     ptxexec_report_destroy(NULL);
 }
 
-/* ---- memory runs out at the k-th request, for all k
- * ------------------------------------------------------ */
+/* ---- memory runs out at the k-th request, for all k ------------------------------------------ */
 
 typedef struct meter {
     uint64_t n, fail_at;

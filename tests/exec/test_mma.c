@@ -151,8 +151,7 @@ static uint64_t random_bits(const char *type, uint64_t *seed)
     return pg_elem_of_f64(e, v);
 }
 
-/* ---- program and data -------------------------------------------------------------------------
- */
+/* ---- program and data ------------------------------------------------------------------------ */
 
 typedef struct trial {
     const shape *s;
@@ -383,8 +382,7 @@ static bool try_steps(void)
     return true;
 }
 
-/* ---- matrices in shared memory ----------------------------------------------------------------
- */
+/* ---- matrices in shared memory --------------------------------------------------------------- */
 
 /* Loads n matrices by ldmatrix, moves them, stores them by stmatrix and back to global memory. */
 static bool try_matrices(uint32_t n, bool is_trans_in, bool is_trans_out)

@@ -64,8 +64,7 @@ static bool fail(const pair *p, const char *which, uint64_t seed, const char *wh
     return false;
 }
 
-/* ---- running ----------------------------------------------------------------------------------
- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static bool load(const pair *p, program *g, const char *which)
 {
@@ -255,8 +254,7 @@ static void try_pair(pair *p)
     n_fail += is_ok ? 0 : 1;
 }
 
-/* ---- reading ----------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static void begin_program(program *g)
 {

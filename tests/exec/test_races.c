@@ -125,8 +125,7 @@ static bool try_unwaited(void)
     return is_ok;
 }
 
-/* ---- practice and the ISA ---------------------------------------------------------------------
- */
+/* ---- practice and the ISA -------------------------------------------------------------------- */
 
 /* Silent in practice, for what known-good kernels do; by the ISA a fault at line B. */
 static const struct {
@@ -192,8 +191,7 @@ static bool try_practice(void)
     return is_ok;
 }
 
-/* ---- copies -----------------------------------------------------------------------------------
- */
+/* ---- copies ---------------------------------------------------------------------------------- */
 
 /* Sizes, zero fill and ignore-src. */
 static bool try_sizes(void)
@@ -235,8 +233,7 @@ static bool try_sizes(void)
     return is_ok;
 }
 
-/* ---- barriers ---------------------------------------------------------------------------------
- */
+/* ---- barriers -------------------------------------------------------------------------------- */
 
 static bool try_barriers(void)
 {
@@ -277,8 +274,7 @@ static bool try_barriers(void)
     return is_ok;
 }
 
-/* ---- banks ------------------------------------------------------------------------------------
- */
+/* ---- banks ----------------------------------------------------------------------------------- */
 
 /* %r4 = sm + f(lane); the access is the only one to shared memory. */
 static bool try_banks(const char *what, const char *body, uint64_t passes, uint64_t extra)

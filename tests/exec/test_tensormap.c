@@ -215,8 +215,7 @@ Test(tensormap, a_shorter_struct_is_taken)
     cr_expect_eq(ptxexec_tensormap_check(&m, NULL, 0, NULL), 0);
 }
 
-/* ---- the 128 bytes ------------------------------------------------------------------------------
- */
+/* ---- the 128 bytes --------------------------------------------------------------------------- */
 
 typedef struct field {
     uint32_t byte, bit, width;

@@ -44,8 +44,7 @@ static char message[512];
 static const uint32_t spans[] = {16, 32, 64,
                                  128}; /* by swizzle; without one: no more than a unit */
 
-/* ---- what must come out -----------------------------------------------------------------------
- */
+/* ---- what must come out ---------------------------------------------------------------------- */
 
 /* Byte offset in the box's memory of byte `k` of its row `r`. */
 static uint32_t place(const tma_case *c, uint32_t r, uint32_t k)
@@ -169,8 +168,7 @@ static void add_one(const tma_case *c, int64_t at, uint32_t in_box)
     }
 }
 
-/* ---- running ----------------------------------------------------------------------------------
- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 typedef struct params {
     unsigned char map[128];
@@ -319,8 +317,7 @@ static bool run(const tma_case *c, const char *body, uint64_t array_bytes)
     return is_ok;
 }
 
-/* ---- cases ------------------------------------------------------------------------------------
- */
+/* ---- cases ----------------------------------------------------------------------------------- */
 
 static uint64_t draw_case(tma_case *c, uint32_t k)
 {
@@ -424,8 +421,7 @@ static bool try_case(uint32_t k)
     return is_ok;
 }
 
-/* ---- copies without a map ---------------------------------------------------------------------
- */
+/* ---- copies without a map -------------------------------------------------------------------- */
 
 static const char plain_load[] =
     "add.u32 %%r3, %%r3, %u;\nmov.b64 %%rd4, {%%r10, %%r11};\n@%%p1 bra $W;\n"
@@ -480,8 +476,7 @@ static bool try_plain(uint32_t k)
            compare(&c, "plain store", expected, BYTES, NULL);
 }
 
-/* ---- what a box takes of its last row ---------------------------------------------------------
- */
+/* ---- what a box takes of its last row -------------------------------------------------------- */
 
 /* While a box of `rows` rows of `width` bytes is under way, another warp writes byte `at`, which
  * nothing orders: a race where the box takes that byte. Without that write: shared memory that ends
@@ -547,8 +542,7 @@ static bool try_span(uint32_t k)
     return true;
 }
 
-/* ---- maps made on the device ------------------------------------------------------------------
- */
+/* ---- maps made on the device ----------------------------------------------------------------- */
 
 static const char replace[] =
     ".version 8.6\n.target sm_90a\n.address_size 64\n.shared .align 128 .b8 sm[128];\n"

@@ -69,8 +69,7 @@ static struct {
     ptx_result got;
 } z;
 
-/* ---- elements -----------------------------------------------------------------------------------
- */
+/* ---- elements -------------------------------------------------------------------------------- */
 
 static int32_t random_value(const char *type, uint64_t *seed)
 {
@@ -116,8 +115,7 @@ static void put_element(uint8_t *p, uint32_t bits, uint32_t index, uint32_t valu
     }
 }
 
-/* ---- where things lie ---------------------------------------------------------------------------
- */
+/* ---- where things lie ------------------------------------------------------------------------ */
 
 typedef struct spot {
     uint32_t lbo, sbo, size, start;
@@ -194,8 +192,7 @@ static uint64_t place_matrix(const place *p, uint32_t from, uint32_t n, uint32_t
            (uint64_t)p->base << 49 | modes[p->width / 32] << 62;
 }
 
-/* ---- one case -----------------------------------------------------------------------------------
- */
+/* ---- one case -------------------------------------------------------------------------------- */
 
 static void draw_values(const trial *c, uint64_t *seed)
 {
@@ -374,8 +371,7 @@ static bool try_case(const trial *c)
     return is_ok;
 }
 
-/* ---- all cases ----------------------------------------------------------------------------------
- */
+/* ---- all cases ------------------------------------------------------------------------------- */
 
 static bool has_n(const type_row *t, uint32_t n)
 {

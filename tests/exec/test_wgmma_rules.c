@@ -57,8 +57,7 @@ static uint32_t below(uint32_t n)
     return draw_below(&state, n);
 }
 
-/* ---- matrices -----------------------------------------------------------------------------------
- */
+/* ---- matrices -------------------------------------------------------------------------------- */
 
 /* The ISA's canonical layouts without swizzle: core matrices of 8 lines of 16 bytes. */
 static uint32_t piece_at(const matrix *x, uint32_t line, uint32_t piece)
@@ -117,8 +116,7 @@ static void draw_values(uint32_t span)
     }
 }
 
-/* ---- programs -----------------------------------------------------------------------------------
- */
+/* ---- programs -------------------------------------------------------------------------------- */
 
 #define FILL                                                                                       \
     "mov.u32 %r3, sm;\nmad.lo.u32 %r4, %r1, 16, %r3;\nmov.b32 %r5, -1;\nadd.u32 %r6, %r3, 232448;" \
@@ -190,8 +188,7 @@ static uint32_t col_of(uint32_t t, uint32_t i)
     return i / 4 * 8 + t % 4 * 2 + (i & 1);
 }
 
-/* ---- places -------------------------------------------------------------------------------------
- */
+/* ---- places ---------------------------------------------------------------------------------- */
 
 static bool is_apart(void)
 {
@@ -268,8 +265,7 @@ static uint32_t try_places(void)
     return is_covered ? 0 : 1;
 }
 
-/* ---- poison -------------------------------------------------------------------------------------
- */
+/* ---- poison ---------------------------------------------------------------------------------- */
 
 /* Exactly the row, or the column, of the element is uninitialised; the rest is 16. */
 static bool is_stain_right(const char *what, bool is_row, uint32_t line, bool is_half)
@@ -347,8 +343,7 @@ static uint32_t try_poison(void)
     return 0;
 }
 
-/* ---- rows ---------------------------------------------------------------------------------------
- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 /* All of A is written before a barrier, but one piece of the rows of warp `owner`, which a lane of
  * warp `writer` writes behind it. */

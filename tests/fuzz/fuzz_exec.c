@@ -53,8 +53,7 @@ static uint32_t below(uint64_t *rng, uint32_t n)
     return n == 0 ? 0 : (uint32_t)(next(rng) % n);
 }
 
-/* ---- texts --------------------------------------------------------------------------------------
- */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 static bool is_instruction(const char *line)
 {
@@ -98,8 +97,7 @@ static void add_text(const char *path)
     n_texts += t->n != 0;
 }
 
-/* ---- mutations ----------------------------------------------------------------------------------
- */
+/* ---- mutations ------------------------------------------------------------------------------- */
 
 /* A program being changed: its lines, borrowed or owned by the arena of one case. */
 typedef struct program {
@@ -419,8 +417,7 @@ static void join(const program *p, pg_strbuf *out)
     }
 }
 
-/* ---- runs
- * ---------------------------------------------------------------------------------------- */
+/* ---- runs ------------------------------------------------------------------------------------ */
 
 typedef struct meter {
     size_t used;

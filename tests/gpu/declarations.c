@@ -7,8 +7,7 @@
 #include "tools/exec/ptxexec.h"
 #include "tools/run/cuda_api.h"
 
-/* ---- numbers ------------------------------------------------------------------------------------
- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 #define SAME(ours, theirs) static_assert((int)(ours) == (int)(theirs), #theirs)
 
@@ -77,8 +76,7 @@ SAME(3, CU_TENSOR_MAP_L2_PROMOTION_L2_256B);
 SAME(0, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
 SAME(1, CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA);
 
-/* ---- structs ------------------------------------------------------------------------------------
- */
+/* ---- structs --------------------------------------------------------------------------------- */
 
 #define SIZE(ours, theirs) static_assert(sizeof(ours) == sizeof(theirs), #theirs)
 #define PLACE(ours, a, theirs, b) \
@@ -103,8 +101,7 @@ PLACE(run_cu_attribute, value.cluster[2], CUlaunchAttribute, value.clusterDim.z)
 static_assert(sizeof(CUtensorMap) == RUN_CU_TENSOR_MAP_SIZE, "CUtensorMap");
 static_assert(_Alignof(CUtensorMap) >= RUN_CU_TENSOR_MAP_ALIGN, "CUtensorMap");
 
-/* ---- functions ----------------------------------------------------------------------------------
- */
+/* ---- functions ------------------------------------------------------------------------------- */
 
 /* cuda.h renames some functions to a later version; the name that the library exports is the
  * renamed one. */

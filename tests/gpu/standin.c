@@ -21,8 +21,7 @@ enum {
 
 state standin;
 
-/* ---- the log ------------------------------------------------------------------------------------
- */
+/* ---- the log --------------------------------------------------------------------------------- */
 
 __attribute__((format(printf, 2, 0))) static void write_line(const char *before, const char *format,
                                                              va_list args)
@@ -115,8 +114,7 @@ __attribute__((destructor)) static void at_end(void)
     ptxexec_device_destroy(standin.memory);
 }
 
-/* ---- the device ---------------------------------------------------------------------------------
- */
+/* ---- the device ------------------------------------------------------------------------------ */
 
 EXPORT unsigned cuInit(unsigned flags);
 EXPORT unsigned cuInit(unsigned flags)
@@ -269,8 +267,7 @@ EXPORT unsigned cuCtxSetCurrent(struct CUctx_st *context)
     return OK;
 }
 
-/* ---- memory -------------------------------------------------------------------------------------
- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 EXPORT unsigned cuMemAlloc_v2(unsigned long long *address, size_t size);
 EXPORT unsigned cuMemAlloc_v2(unsigned long long *address, size_t size)
@@ -355,8 +352,7 @@ EXPORT unsigned cuMemsetD8_v2(unsigned long long to, unsigned char value, size_t
     return status == PTXEXEC_OK ? OK : INVALID_VALUE;
 }
 
-/* ---- modules
- * ------------------------------------------------------------------------------------- */
+/* ---- modules --------------------------------------------------------------------------------- */
 
 typedef struct logs {
     char *text[2]; /* info, errors */
@@ -521,8 +517,7 @@ EXPORT unsigned cuFuncGetParamInfo(struct CUfunc_st *function, size_t index, siz
     return OK;
 }
 
-/* ---- tensor maps
- * ---------------------------------------------------------------------------------- */
+/* ---- tensor maps ----------------------------------------------------------------------------- */
 
 static void log_list(const char *name, const void *list, uint32_t n, size_t size)
 {
@@ -583,8 +578,7 @@ EXPORT unsigned cuTensorMapEncodeTiled(struct CUtensorMap_st *map, unsigned type
 }
 #endif
 
-/* ---- launches
- * -------------------------------------------------------------------------------------- */
+/* ---- launches -------------------------------------------------------------------------------- */
 
 #ifndef STANDIN_ANCIENT
 static int fits_grid(const run_cu_config *c)

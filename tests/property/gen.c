@@ -310,8 +310,7 @@ static gen_val make_small_float(gen *g, uint32_t elem, uint32_t shape)
     return end_def(g, v, elem, shape);
 }
 
-/* ---- atomic operations ------------------------------------------------------------------------
- */
+/* ---- atomic operations ----------------------------------------------------------------------- */
 
 /* Cells that begin as 5, at the top level, so that what comes later finds them written. */
 static bool make_cells(gen *g)
@@ -361,8 +360,7 @@ static void make_atomic(gen *g)
     put_access(g, pg_op_infos[c->op].text, p, x, has_mask ? &mask : NULL);
 }
 
-/* ---- operations from the table ----------------------------------------------------------------
- */
+/* ---- operations from the table --------------------------------------------------------------- */
 
 static uint32_t random_elem(gen *g, bool is_int)
 {
@@ -537,8 +535,7 @@ static void make_reduce(gen *g)
     (void)end_def(g, v, elem, rows[row].to);
 }
 
-/* ---- regions -----------------------------------------------------------------------------------
- */
+/* ---- regions --------------------------------------------------------------------------------- */
 
 static void make_block(gen *g, int32_t n);
 

@@ -44,8 +44,7 @@ static uint64_t fold1(pg_op op, pg_elem e, pg_elem res, uint64_t a)
     return r.bits;
 }
 
-/* ---- integers
- * --------------------------------------------------------------------------------------- */
+/* ---- integers -------------------------------------------------------------------------------- */
 
 /* Range of a type and the value of b-bit patterns, by plain arithmetic. */
 static int64_t as_signed(uint32_t bits, int64_t x)
@@ -221,8 +220,7 @@ Test(fold, comparisons_and_select)
     cr_assert_not(fold(PG_OP_IADD, &no_attrs, PG_I32, PG_I32, 1, no).is_done);
 }
 
-/* ---- floats
- * -------------------------------------------------------------------------------------------- */
+/* ---- floats ---------------------------------------------------------------------------------- */
 
 /* Nearest value of a small type by search among all patterns: nothing shared with the code under
  * test but decoding. */
@@ -390,9 +388,7 @@ Test(fold, minimum_maximum_remainder)
     cr_assert_eq(fold2(PG_OP_FADD, PG_F16, 1, 1), 2);
 }
 
-/* ---- casts
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- casts ----------------------------------------------------------------------------------- */
 
 Test(fold, casts_to_integers_saturate)
 {

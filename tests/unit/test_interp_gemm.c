@@ -132,8 +132,7 @@ Test(interp_gemm, odd_sizes_and_many_programs, .timeout = 120)
     check_right(384, 512, 128, 2, 1);
 }
 
-/* ---- broken forms
- * --------------------------------------------------------------------------------------- */
+/* ---- broken forms ---------------------------------------------------------------------------- */
 
 typedef struct mutant {
     const char *what, *from, *to;

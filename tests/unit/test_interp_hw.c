@@ -257,8 +257,7 @@ Test(interp_hw, partitions_meet)
     }
 }
 
-/* ---- matrix operations
- * ------------------------------------------------------------------------------------ */
+/* ---- matrix operations ----------------------------------------------------------------------- */
 
 enum { M = 16, N = 8, K = 32 };
 
@@ -370,8 +369,7 @@ Test(interp_hw, matrix_operations_in_every_orientation)
     }
 }
 
-/* ---- memory that runs out
- * ------------------------------------------------------------------------------------- */
+/* ---- memory that runs out -------------------------------------------------------------------- */
 
 Test(interp_hw, every_failing_allocation_is_a_status)
 {

@@ -67,8 +67,7 @@ static uint32_t n_elems(const pg_layout *l)
     return n;
 }
 
-/* ---- onto, find, free bits
- * ------------------------------------------------------------------------- */
+/* ---- onto, find, free bits ------------------------------------------------------------------- */
 
 typedef struct count {
     uint32_t *held; /* per element: how many indices hold it */
@@ -144,8 +143,7 @@ static void check_vector(const pg_layout *l)
     cr_assert_not(could_double, "a longer vector is there");
 }
 
-/* ---- blocked and default
- * ------------------------------------------------------------------------------ */
+/* ---- blocked and default --------------------------------------------------------------------- */
 
 static pg_layout layout_of(world *w, uint32_t rank, const int32_t *dims, pg_enc enc,
                            uint32_t n_warps)
@@ -231,8 +229,7 @@ Test(layout, blocked_by_its_definition)
     world_fini(&w);
 }
 
-/* ---- wgmma
- * ------------------------------------------------------------------------------------------- */
+/* ---- wgmma ----------------------------------------------------------------------------------- */
 
 static void check_wgmma(world *w, uint32_t n, uint32_t m_warps, uint32_t groups,
                         const int32_t *dims)
@@ -288,8 +285,7 @@ Test(layout, wgmma_is_the_closed_form)
     world_fini(&w);
 }
 
-/* ---- shared memory
- * ------------------------------------------------------------------------------------- */
+/* ---- shared memory --------------------------------------------------------------------------- */
 
 static pg_layout_error buf_layout(world *w, const pg_enc_info *e, pg_elem elem, uint32_t rank,
                                   const int32_t *dims, pg_layout *out)
@@ -386,8 +382,7 @@ Test(layout, rows_orders_and_pads)
     world_fini(&w);
 }
 
-/* ---- random linear layouts, algebra
- * ---------------------------------------------------------------------- */
+/* ---- random linear layouts, algebra ---------------------------------------------------------- */
 
 /* A random onto layout: a random invertible matrix on the coordinate bits, dealt over the indices,
  * with replicas. */
@@ -507,8 +502,7 @@ Test(layout, compose_with_outer_digits)
     world_fini(&w);
 }
 
-/* ---- shape operations
- * -------------------------------------------------------------------------------------- */
+/* ---- shape operations ------------------------------------------------------------------------ */
 
 typedef struct shape_op {
     const pg_layout *operand;

@@ -17,8 +17,7 @@
 
 enum { LEAST_RUNS = 5, MOST_RUNS = 20000, MOST_PASSES = 32 };
 
-/* ---- memory, counted --------------------------------------------------------------------------
- */
+/* ---- memory, counted ------------------------------------------------------------------------- */
 
 typedef struct counter {
     uint64_t live, peak, n;
@@ -41,8 +40,7 @@ static void *resize_counting(void *user, void *block, size_t old_size, size_t ne
     return moved;
 }
 
-/* ---- time -------------------------------------------------------------------------------------
- */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 static uint64_t now_ns(void *user)
 {

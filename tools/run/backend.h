@@ -56,8 +56,7 @@ struct run_backend {
 extern const run_backend run_backend_cpu;
 extern const run_backend run_backend_cuda;
 
-/* ---- faults.c: what happened at a line of the PTX ---------------------------------------------
- */
+/* ---- faults.c: what happened at a line of the PTX -------------------------------------------- */
 
 /* A message at a line of the PTX; file, severity and source are filled in here. In PTX that we
  * compiled it stands at the author's line where there is one, and below it at the PTX line, which
@@ -68,8 +67,7 @@ void run_print_faults(const run_msgs *m, const run_launch *l, const ptxexec_repo
                       uint64_t seed);
 void run_print_exec_stats(const run_msgs *m, const ptxexec_report *r);
 
-/* ---- compare.c: the results of two seeds -------------------------------------------------------
- */
+/* ---- compare.c: the results of two seeds ----------------------------------------------------- */
 
 /* Atomics on floats add up in any order, and so may round differently. */
 bool run_has_float_atomics(pg_str ptx);

@@ -23,8 +23,7 @@ static run_exit no_memory(const session *s)
     return run_fail(s->msgs, RUN_TOOL, RUN_MSG_NO_MEMORY, s->launch->file);
 }
 
-/* ---- parameters --------------------------------------------------------------------------------
- */
+/* ---- parameters ------------------------------------------------------------------------------ */
 
 /* A map over an array that is in place now. */
 static run_exit make_map(const session *s, const run_param *p, unsigned char **out)
@@ -113,8 +112,7 @@ static run_exit make_params(const session *s, uint32_t step, run_bytes **out)
     return status;
 }
 
-/* ---- seeds ------------------------------------------------------------------------------------
- */
+/* ---- seeds ----------------------------------------------------------------------------------- */
 
 static run_exit make_buffers(const session *s)
 {
@@ -194,8 +192,7 @@ static run_exit run_seed(const session *s, uint64_t seed, bool is_first, bool is
     return result == RUN_OK ? ended : result;
 }
 
-/* ---- where --------------------------------------------------------------------------------------
- */
+/* ---- where ----------------------------------------------------------------------------------- */
 
 bool run_is_on_cpu(run_on where, bool wants_executor)
 {

@@ -88,8 +88,7 @@ static run_exit check(cuda *c, unsigned result, const char *call)
 /* CALL(c, MemFree, (address)): the call, its name in the message. */
 #define CALL(c, function, arguments) check((c), (c)->cu.function arguments, "cu" #function)
 
-/* ---- the device -------------------------------------------------------------------------------
- */
+/* ---- the device ------------------------------------------------------------------------------ */
 
 static run_exit attribute(cuda *c, unsigned which, uint32_t *out)
 {
@@ -152,8 +151,7 @@ static run_exit take_context(cuda *c)
     return status == RUN_OK ? CALL(c, CtxSetCurrent, (context)) : status;
 }
 
-/* ---- the module --------------------------------------------------------------------------------
- */
+/* ---- the module ------------------------------------------------------------------------------ */
 
 /* What the driver's compiler said, line by line; returns how many of it were errors. */
 static size_t print_log(const cuda *c, const char *log)
@@ -233,8 +231,7 @@ static run_exit load(cuda *c)
     return status;
 }
 
-/* ---- open and close ----------------------------------------------------------------------------
- */
+/* ---- open and close -------------------------------------------------------------------------- */
 
 static run_exit cuda_close(run_target *t)
 {
@@ -314,8 +311,7 @@ static run_exit cuda_open(const run_msgs *m, pg_arena *a, run_launch *l, run_tar
     return RUN_OK;
 }
 
-/* ---- arrays ------------------------------------------------------------------------------------
- */
+/* ---- arrays ---------------------------------------------------------------------------------- */
 
 static run_exit cuda_begin(run_target *t)
 {
@@ -405,8 +401,7 @@ static run_exit check_guards(cuda *c, uint32_t buffer)
     return RUN_OK;
 }
 
-/* ---- kernels ------------------------------------------------------------------------------------
- */
+/* ---- kernels --------------------------------------------------------------------------------- */
 
 static run_exit cuda_encode(run_target *t, const ptxexec_tensormap *map, unsigned char out[128])
 {

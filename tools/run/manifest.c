@@ -222,8 +222,7 @@ run_exit run_manifest_read(const run_msgs *m, pg_arena *a, const char *file, pg_
     return r.reason == NULL ? RUN_OK : run_fail(m, RUN_DEFECT, RUN_MSG_MANIFEST, file, r.reason);
 }
 
-/* ---- several launches --------------------------------------------------------------------------
- */
+/* ---- several launches ------------------------------------------------------------------------ */
 
 static run_arg_spec *find_arg(const run_manifest *m, const char *name)
 {

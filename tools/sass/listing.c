@@ -45,8 +45,7 @@ static uint32_t class_of(pg_str word)
     return i;
 }
 
-/* ---- one function -----------------------------------------------------------------------------
- */
+/* ---- one function ---------------------------------------------------------------------------- */
 
 typedef struct inst {
     uint64_t at;
@@ -237,8 +236,7 @@ static void finish(function *f, sass_kernel *k)
     }
 }
 
-/* ---- the listing ------------------------------------------------------------------------------
- */
+/* ---- the listing ----------------------------------------------------------------------------- */
 
 static sass_kernel *kernel_named(sass_file *file, pg_str name)
 {
