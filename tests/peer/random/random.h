@@ -7,8 +7,9 @@
  *   BARRIER, SHFL, VOTE, MATCH, REDUCE                steps of a whole block; the last four of all
  *                                                     lanes of a mask
  *
- * Expressions of one type give the same bits on both sides: integers wrap, divisions and conversions
- * are total, floats are rounded once, and NaNs have one pattern where bits are looked at. */
+ * Expressions of one type give the same bits on both sides: integers wrap, divisions and
+ * conversions are total, floats are rounded once, and NaNs have one pattern where bits are looked
+ * at. */
 #ifndef PEER_RANDOM_H
 #define PEER_RANDOM_H
 
