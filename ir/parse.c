@@ -334,7 +334,7 @@ static void parse_items(pg_parser *p)
             is_quiet = p->has_lost_nesting;
         } else if (p->tok.kind == PG_TOK_WORD &&
                    (pg_str_is(p->tok.text, "program") || pg_str_is(p->tok.text, "tensor"))) {
-            (void)pg_diag_add(p->diags, PG_D_NOT_YET, p->tok.loc, PG_STR_ARG(p->tok.text));
+            (void)pg_diag_add(p->diags, PG_D_NOT_YET, p->tok.loc, PG_STR_ARG(p->tok.text), "");
             pg_parse_advance(p);
             if (pg_parse_recover(p)) {
                 pg_parse_skip_block(p);

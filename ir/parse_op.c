@@ -549,8 +549,10 @@ static bool is_later(pg_str word)
 
 static void unknown_op(pg_parser *p, const pg_tok *word)
 {
-    if (is_later(word->text)) {
-        (void)pg_diag_add(p->diags, PG_D_NOT_YET, word->loc, PG_STR_ARG(word->text));
+    if (is_later(word->text)) { /* another operation may do what is meant */
+        const char *now =
+            pg_parse_suggest(p, word->text, (pg_parse_words){op_word, 0, NULL, PG_FOREIGN_OP});
+        (void)pg_diag_add(p->diags, PG_D_NOT_YET, word->loc, PG_STR_ARG(word->text), now);
         return;
     }
     p->has_lost_nesting = p->has_lost_nesting || p->results.n == 0;

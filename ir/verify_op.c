@@ -372,7 +372,7 @@ void pg_verify_attr_set(pg_verifier *v, const pg_attrs *attrs, uint64_t accepted
         }
         const char *text = pg_attr_infos[id].text;
         if ((later >> id & 1) != 0) {
-            pg_verify_error(v, PG_D_NOT_YET, loc, (int)strlen(text), text);
+            pg_verify_error(v, PG_D_NOT_YET, loc, (int)strlen(text), text, "");
         } else {
             pg_verify_error(v, PG_D_ATTR_NOT_TAKEN, loc, of, text);
         }

@@ -108,7 +108,7 @@ static void check_type(pg_verifier *v, pg_type type, pg_loc loc)
     case PG_TY_BUF:
         if (t->space != PG_SPACE_SMEM) {
             const char *space = t->space == PG_SPACE_DSMEM ? "dsmem" : "tmem";
-            pg_verify_error(v, PG_D_NOT_YET, loc, t->space == PG_SPACE_DSMEM ? 5 : 4, space);
+            pg_verify_error(v, PG_D_NOT_YET, loc, t->space == PG_SPACE_DSMEM ? 5 : 4, space, "");
             break;
         }
         check_smem(v, t, type, loc);
@@ -124,7 +124,7 @@ static void check_type(pg_verifier *v, pg_type type, pg_loc loc)
             bad_type(v, loc, type, "there are 1 to 1024 barriers in an array");
         }
         break;
-    case PG_TY_TENSOR: pg_verify_error(v, PG_D_NOT_YET, loc, 6, "tensor"); break;
+    case PG_TY_TENSOR: pg_verify_error(v, PG_D_NOT_YET, loc, 6, "tensor", ""); break;
     default: break;
     }
 }
