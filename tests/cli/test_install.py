@@ -99,8 +99,15 @@ def pages_completions_and_syntax(_):
         TREE.here("mandir", f"man1/{name}")
     for name in ("bash-completion/completions/ptxgen", "zsh/site-functions/_ptxgen",
                  "fish/vendor_completions.d/ptxgen.fish", "vim/vimfiles/syntax/ptir.vim",
-                 "vim/vimfiles/ftdetect/ptir-detect.vim", "ptxgen/vscode/package.json"):
+                 "vim/vimfiles/ftdetect/ptir-detect.vim", "ptxgen/vscode/package.json",
+                 "doc/ptxgen/README.md", "doc/ptxgen/docs/examples/embed/embed.c"):
         TREE.here("datadir", name)
+    # What a message names is there.
+    rows = (ROOT / "ptxgen/base/diags.def").read_text(encoding="utf-8")
+    named = set(re.findall(r"\bdocs/\w+\.md", rows))
+    assert "docs/ops.md" in named, named
+    for name in named:
+        TREE.here("datadir", f"doc/ptxgen/{name}")
 
 
 def by_pkg_config(c):
@@ -108,6 +115,12 @@ def by_pkg_config(c):
     folder = embed(c, "by-pkg-config")
     call("make", cwd=folder, env=TREE.env)
     runs(c, folder / "embed")
+    # Without any shared library.
+    flags = call("pkg-config", "--cflags", "--libs", "--static", "ptxgen", "ptxexec",
+                 env=TREE.env).split()
+    call("cc", "-static", folder / "embed.c", *flags, "-o", folder / "alone", env=TREE.env)
+    assert "NEEDED" not in call("readelf", "-d", folder / "alone")
+    runs(c, folder / "alone")
 
 
 def by_cmake(c):
@@ -123,11 +136,15 @@ def by_cmake(c):
     (folder / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.13)\nproject(x CXX)\nset(CMAKE_CXX_STANDARD 17)\n"
         "find_package(ptxgen ${ASK} REQUIRED)\nadd_executable(x x.cpp)\n"
-        "target_link_libraries(x PRIVATE ptxgen::ptxgen ptxgen::ptxexec)\n")
+        "target_link_libraries(x PRIVATE ptxgen::${LIBRARY} ptxgen::ptxexec)\n")
     if shutil.which("g++"):
-        call("cmake", "-S", folder, "-B", folder / "x", find, "-DASK=0.1.0")
-        call("cmake", "--build", folder / "x")
-        call(folder / "x/x", env=TREE.env)
+        for library in ("ptxgen", "ptxgen_static"):
+            built = folder / library
+            call("cmake", "-S", folder, "-B", built, find, "-DASK=0.1.0", f"-DLIBRARY={library}")
+            call("cmake", "--build", built)
+            call(built / "x", env=TREE.env)
+            needed = call("readelf", "-d", built / "x")
+            assert ("libptxgen.so" in needed) == (library == "ptxgen"), needed
         for ask in ("0.2", "0.0", "1", "0.1.9"):
             out = call("cmake", "-S", folder, "-B", folder / f"v{ask}", find, f"-DASK={ask}",
                        fails=True)
