@@ -1,6 +1,6 @@
 /* manifest.c: what a launcher must know of a kernel, as JSON (docs/manifest.md). Expressions are
  * printed from the launch region: names are arguments, operators are + - * / % with C's
- * precedences, functions are ceildiv, min, max and select. */
+ * precedences, functions are ceildiv, min and max. */
 #include "emit/lower_int.h"
 
 enum { PREC_NONE, PREC_SUM, PREC_PRODUCT, PREC_ATOM };
@@ -34,6 +34,29 @@ static void put_call(writer *w, const char *name, const pg_inst *i)
     pg_put_char(w->out, ')');
 }
 
+/* A product that begins with a factor, not with the quotient in x * (y / z * t). */
+static bool is_product(const writer *w, pg_val v)
+{
+    const pg_inst *i = pg_val_def(w->k, v);
+    bool is_any = false;
+    while (i != NULL && (i->op == PG_OP_IMUL || i->op == PG_OP_CAST || i->op == PG_OP_UCAST)) {
+        is_any = is_any || i->op == PG_OP_IMUL;
+        i = pg_val_def(w->k, i->in[0]);
+    }
+    return is_any && (i == NULL || (i->op != PG_OP_IDIV && i->op != PG_OP_UDIV &&
+                                    i->op != PG_OP_IREM && i->op != PG_OP_UREM));
+}
+
+/* Values of an expression have 64 bits, and arguments of less stand for themselves: a conversion
+ * that takes no bits away from those is not seen. */
+static bool is_silent_cast(const writer *w, const pg_inst *i)
+{
+    const pg_type_info *from = pg_val_info(w->k, i->in[0]), *to = pg_val_info(w->k, i->out[0]);
+    return pg_elem_infos[from->elem].cls == 'I' &&
+           (pg_elem_infos[to->elem].bits >= 32 ||
+            pg_elem_infos[to->elem].bits >= pg_elem_infos[from->elem].bits);
+}
+
 static void put_binary(writer *w, char op, uint32_t own, const pg_inst *i, uint32_t prec)
 {
     bool is_open = prec > own;
@@ -41,8 +64,7 @@ static void put_binary(writer *w, char op, uint32_t own, const pg_inst *i, uint3
         pg_put_char(w->out, '(');
     }
     /* x + (y - z) may lose its parentheses, x * (y / z) may not */
-    const pg_inst *right = pg_val_def(w->k, i->in[1]);
-    bool is_loose = op == '+' || (op == '*' && right != NULL && right->op == PG_OP_IMUL);
+    bool is_loose = op == '+' || (op == '*' && is_product(w, i->in[1]));
     put_expr(w, i->in[0], own);
     pg_put_char(w->out, op);
     put_expr(w, i->in[1], is_loose ? own : own + 1);
@@ -68,6 +90,9 @@ static void put_inst(writer *w, const pg_inst *i, uint32_t prec)
     case PG_OP_UMAX: put_call(w, "max", i); break;
     case PG_OP_CAST:
     case PG_OP_UCAST:
+        w->is_lost = w->is_lost || !is_silent_cast(w, i);
+        put_expr(w, i->in[0], prec);
+        break;
     case PG_OP_CONST: put_expr(w, i->in[0], prec); break;
     default: w->is_lost = true; break;
     }

@@ -238,6 +238,7 @@ Test(base_text, rows_of_the_table_are_sorted_and_complete)
         cr_assert_eq(info->severity == PG_SEV_ERROR, info->status != PG_OK, "PG%04d", info->number);
         cr_assert(info->severity != PG_SEV_ERROR || info->help[0] != '\0', "PG%04d has no help",
                   info->number);
+        cr_assert_null(strstr(info->help, "%%"), "PG%04d: help is no format", info->number);
     }
 }
 
