@@ -171,9 +171,20 @@ void ptxgen_kernel_cluster(ptxgen_builder *b, uint32_t x, uint32_t y, uint32_t z
     }
 }
 
+/* An operation that an attribute may be for. */
+static bool has_last(ptxgen_builder *b)
+{
+    const bool is_live = pg_build_is_live(b);
+    if (is_live && b->last == NULL) {
+        pg_build_fail(b, PG_D_BUILD,
+                      "an attribute stands behind its operation, and none is built yet");
+    }
+    return is_live && b->last != NULL;
+}
+
 void ptxgen_op_attr(ptxgen_builder *b, const char *name, int64_t value)
 {
-    if (pg_build_is_live(b) && b->last != NULL) {
+    if (has_last(b)) {
         set_attr(b, &b->last->attrs, name, value);
     }
 }
@@ -198,7 +209,7 @@ static int64_t word_index(const char *words, const char *word)
 
 void ptxgen_op_word(ptxgen_builder *b, const char *name, const char *word)
 {
-    if (!pg_build_is_live(b) || b->last == NULL) {
+    if (!has_last(b)) {
         return;
     }
     pg_attr_id id = pg_attr_find(&b->m->ir->ctx->words, pg_str_of(name));

@@ -83,7 +83,7 @@ ptxgen_status ptxgen_module_print(ptxgen_module *m, ptxgen_result **out)
         return PTXGEN_E_MISUSE;
     }
     *out = NULL;
-    if (m == NULL || m->builder != NULL) {
+    if (m == NULL) {
         return PTXGEN_E_MISUSE;
     }
     ptxgen_result *r = pg_result_new(m->ctx);
@@ -91,6 +91,12 @@ ptxgen_status ptxgen_module_print(ptxgen_module *m, ptxgen_result **out)
         return PTXGEN_E_NOMEM;
     }
     pg_status s = copy_diags(m, r);
+    if (m->builder != NULL) {
+        const char *place = pg_build_place(m->builder);
+        s = pg_diag_add(&r->diags, PG_D_BUILD, m->builder->at, place,
+                        "the kernel is still being built: ptxgen_kernel_end ends it");
+        return pg_result_finish(r, s, out);
+    }
     pg_print(&r->ir, m->ir);
     if (s == PG_OK) {
         s = pg_strbuf_status(&r->ir);
@@ -105,10 +111,10 @@ ptxgen_status ptxgen_module_compile(ptxgen_module *m, const ptxgen_options *opti
         return PTXGEN_E_MISUSE;
     }
     *out = NULL;
-    if (m == NULL || m->builder != NULL) {
+    if (m == NULL) {
         return PTXGEN_E_MISUSE;
     }
-    if (pg_diags_status(&m->diags) != PG_OK) { /* the builder's errors */
+    if (m->builder != NULL || pg_diags_status(&m->diags) != PG_OK) { /* the builder's errors */
         return ptxgen_module_print(m, out);
     }
     const pg_source from = {.module = m->ir, .has_places = m->has_places};

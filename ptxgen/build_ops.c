@@ -1,4 +1,5 @@
 /* Operations of the public builder. */
+#include "ir/elem.h"
 #include "ir/foreign.h"
 
 #include "build.h"
@@ -88,8 +89,13 @@ ptxgen_value ptxgen_const_int(ptxgen_builder *b, ptxgen_type type, int64_t value
     if (!pg_build_is_live(b)) {
         return (ptxgen_value){0};
     }
-    if (!pg_type_is_int(b->m->ir->ctx->types, (pg_type){type.id})) {
-        pg_build_fail(b, PG_D_BUILD_TYPE, 1u, "const");
+    const pg_types *types = b->m->ir->ctx->types;
+    if (!pg_type_is_int(types, (pg_type){type.id})) {
+        pg_build_fail(b, PG_D_BUILD, "ptxgen_const_int makes numbers of integer types only");
+        return (ptxgen_value){0};
+    }
+    if (!pg_elem_fits((pg_elem)pg_type_get(types, (pg_type){type.id})->elem, value)) {
+        pg_build_fail(b, PG_D_BUILD, "a number of ptxgen_const_int does not fit into its type");
         return (ptxgen_value){0};
     }
     return (ptxgen_value){pg_const_int(b->k, (pg_type){type.id}, value).id};
@@ -101,7 +107,7 @@ ptxgen_value ptxgen_const_float(ptxgen_builder *b, ptxgen_type type, double valu
         return (ptxgen_value){0};
     }
     if (!pg_type_is_float(b->m->ir->ctx->types, (pg_type){type.id})) {
-        pg_build_fail(b, PG_D_BUILD_TYPE, 1u, "const");
+        pg_build_fail(b, PG_D_BUILD, "ptxgen_const_float makes numbers of float types only");
         return (ptxgen_value){0};
     }
     return (ptxgen_value){pg_const_float(b->k, (pg_type){type.id}, value).id};

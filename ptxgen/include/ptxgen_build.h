@@ -142,8 +142,8 @@ PTXGEN_API void ptxgen_build_error(ptxgen_builder *b, const char *message);
 
 /* ---- operations ------------------------------------------------------------------------------ */
 
-/* Literals; for tile types every element has the value. Floats are rounded once to the element
- * type. */
+/* Literals; for tile types every element has the value. Integers lie in the signed or the unsigned
+ * range of the element type; floats are rounded once to it. */
 PTXGEN_API ptxgen_value ptxgen_const_int(ptxgen_builder *b, ptxgen_type type, int64_t value);
 PTXGEN_API ptxgen_value ptxgen_const_float(ptxgen_builder *b, ptxgen_type type, double value);
 /* Type of a value. */

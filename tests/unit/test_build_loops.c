@@ -212,6 +212,11 @@ Test(build_loops, errors_name_their_place)
          "@k, after operation 1 (`iadd`): 'is' is no attribute of this kind, or has no such value"},
         {1501, "@k, after operation 2 (`while`): a region is still open at the end of the kernel"},
         {1501, "@k: one launch region stands at the start of a kernel"},
+        {1501, "@k: an attribute stands behind its operation, and none is built yet"},
+        {1501, "@k: an attribute stands behind its operation, and none is built yet"},
+        {1501, "@k: ptxgen_const_float makes numbers of float types only"},
+        {1501, "@k: ptxgen_const_int makes numbers of integer types only"},
+        {1501, "@k: a number of ptxgen_const_int does not fit into its type"},
     };
     for (uint32_t kind = 0; kind < sizeof wanted / sizeof *wanted; kind++) {
         fixture f;
@@ -228,10 +233,21 @@ Test(build_loops, errors_name_their_place)
         case 3: ptxgen_op_attr(b, "dimm", 1); break;
         case 4: ptxgen_op_word(b, "is", "almost"); break;
         case 5: ptxgen_while_begin(b, 0, NULL, NULL); break;
-        default:
+        case 6:
             ptxgen_launch_begin(b);
             ptxgen_launch_begin(b);
             break;
+        case 7: ptxgen_op_attr(b, "nw", 1); break;
+        case 8: ptxgen_op_word(b, "is", "lt"); break;
+        case 9: (void)ptxgen_const_float(b, ptxgen_type_scalar(f.m, PTXGEN_I32), 1.5); break;
+        case 10: (void)ptxgen_const_int(b, ptxgen_type_scalar(f.m, PTXGEN_F32), 1); break;
+        default: {
+            const ptxgen_type i8 = ptxgen_type_scalar(f.m, PTXGEN_I8);
+            (void)ptxgen_const_int(b, i8, 255); /* the ranges of both readings, as in text */
+            (void)ptxgen_const_int(b, i8, -128);
+            (void)ptxgen_const_int(b, i8, 256);
+            break;
+        }
         }
         cr_expect_eq(ptxgen_kernel_end(b), PTXGEN_E_MISUSE, "kind %u", kind);
         ptxgen_result *r = NULL;
@@ -280,4 +296,29 @@ Test(build_loops, a_context_waits_for_its_modules)
     cr_assert_not_null(strstr(ptxgen_result_ptx(r).ptr, ".entry k"));
     ptxgen_result_destroy(r);
     cr_assert_eq(n, 0);
+}
+
+/* A module with an open kernel says so, to those who print and compile it, and stays as it is. */
+Test(build_loops, open_kernels_are_named)
+{
+    fixture f;
+    begin(&f);
+    for (int kind = 0; kind < 2; kind++) {
+        ptxgen_result *r = NULL;
+        cr_assert_eq(kind == 0 ? ptxgen_module_print(f.m, &r)
+                               : ptxgen_module_compile(f.m, NULL, &r),
+                     PTXGEN_E_MISUSE);
+        cr_assert_eq(ptxgen_result_diag_count(r), 1);
+        const ptxgen_diag d = ptxgen_result_diag(r, 0);
+        cr_assert_eq(d.number, 1501);
+        cr_assert_str_eq(d.message.ptr,
+                         "@k: the kernel is still being built: ptxgen_kernel_end ends it");
+        ptxgen_result_destroy(r);
+    }
+    cr_assert_eq(ptxgen_kernel_end(f.b), PTXGEN_OK);
+    ptxgen_result *r = NULL;
+    cr_assert_eq(ptxgen_module_compile(f.m, NULL, &r), PTXGEN_OK);
+    ptxgen_result_destroy(r);
+    ptxgen_module_destroy(f.m);
+    ptxgen_ctx_destroy(f.ctx);
 }
