@@ -237,6 +237,17 @@ static void check_carried(pg_verifier *v, const shapes *s)
     }
 }
 
+/* What is computed at launch may be nothing for sizes of 0; a number is so for all. */
+static void check_grid(pg_verifier *v, const shapes *s)
+{
+    for (uint32_t axis = 0; axis < s->i->n_in; axis++) {
+        int64_t extent;
+        if (pg_val_int(v->k, s->i->in[axis], &extent) && extent < 1) {
+            pg_verify_error(v, PG_D_GRID_EXTENT, s->i->loc, axis + 1, (long long)extent);
+        }
+    }
+}
+
 static void check_for(pg_verifier *v, const shapes *s)
 {
     const pg_inst *i = s->i;
@@ -376,6 +387,7 @@ static shape_rule *const rules[PG_OP_COUNT] = {
     [PG_OP_ICMP] = check_compare,
     [PG_OP_UCMP] = check_compare,
     [PG_OP_FCMP] = check_compare,
+    [PG_OP_GRID] = check_grid,
     [PG_OP_FOR] = check_loop,
     [PG_OP_WHILE] = check_carried,
     [PG_OP_IF] = check_part,
