@@ -14,7 +14,7 @@ static bool fold(const pg_inst *i, pg_elem e, pg_elem res, const pg_el *in, pg_e
     }
     uint64_t to = 0;
     bool is_poison = false;
-    if (!pg_fold_elem((pg_op)i->op, &i->attrs, e, res, bits, n, &to, &is_poison)) {
+    if (!pg_fold_elem((pg_op)i->op, &i->attrs, e, res, bits, &to, &is_poison)) {
         return is_poison; /* any value will do: zero */
     }
     *out = pg_el_imm((int64_t)to);

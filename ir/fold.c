@@ -248,14 +248,14 @@ bool pg_fold_may_poison(pg_op op, const pg_attrs *attrs)
 }
 
 /* The interface of interp.h: one value each, as the folder has them. */
-// NOLINTNEXTLINE(readability-function-size)
 bool pg_fold_elem(pg_op op, const pg_attrs *attrs, pg_elem elem, pg_elem res, const uint64_t *in,
-                  uint32_t n_in, uint64_t *out, bool *is_poison)
+                  uint64_t *out, bool *is_poison)
 {
+    const int32_t n_in = pg_op_infos[op].n_in;
     uint8_t new_poison = 0;
     *out = 0;
     *is_poison = false;
-    if (n_in == 0 || n_in > 3 || (int32_t)n_in != pg_op_infos[op].n_in) {
+    if (n_in < 1 || n_in > 3) {
         return false;
     }
     pg_fold f = {

@@ -190,7 +190,7 @@ static pg_run atomic(pg_machine *m, const pg_inst *i, pg_op op)
             return pg_rt_fault(m, PG_D_RUN_POISON, i, "an atomic operation");
         }
         uint64_t in[2] = {pg_rt_read(place, a.elem), value->at[k]}, out = 0;
-        if (!pg_fold_elem(op, &none, a.elem, a.elem, in, 2, &out, &is_poison)) {
+        if (!pg_fold_elem(op, &none, a.elem, a.elem, in, &out, &is_poison)) {
             return pg_rt_fault(m, PG_D_RUN_UNSUPPORTED, i, pg_op_infos[i->op].text);
         }
         pg_rt_write(place, a.elem, out);

@@ -65,7 +65,7 @@ static pg_val fold_constants(pg_simplify *s, pg_inst *i)
         }
     }
     if (!pg_fold_elem((pg_op)i->op, &i->attrs, (pg_elem)type_of(s, i->in[0])->elem,
-                      (pg_elem)type_of(s, i->out[0])->elem, in, i->n_in, &out, &is_poison) ||
+                      (pg_elem)type_of(s, i->out[0])->elem, in, &out, &is_poison) ||
         is_poison) {
         return nothing;
     }

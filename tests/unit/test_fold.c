@@ -21,25 +21,24 @@ typedef struct answer {
     bool is_done, is_poison;
 } answer;
 
-static answer fold(pg_op op, const pg_attrs *attrs, pg_elem elem, pg_elem res, uint32_t n,
-                   const uint64_t *in)
+static answer fold(pg_op op, const pg_attrs *attrs, pg_elem elem, pg_elem res, const uint64_t *in)
 {
     answer a = {0};
-    a.is_done = pg_fold_elem(op, attrs, elem, res, in, n, &a.bits, &a.is_poison);
+    a.is_done = pg_fold_elem(op, attrs, elem, res, in, &a.bits, &a.is_poison);
     return a;
 }
 
 static uint64_t fold2(pg_op op, pg_elem e, uint64_t a, uint64_t b)
 {
     uint64_t in[2] = {a, b};
-    answer r = fold(op, &no_attrs, e, e, 2, in);
+    answer r = fold(op, &no_attrs, e, e, in);
     cr_assert(r.is_done && !r.is_poison, "%s", pg_op_infos[op].text);
     return r.bits;
 }
 
 static uint64_t fold1(pg_op op, pg_elem e, pg_elem res, uint64_t a)
 {
-    answer r = fold(op, &no_attrs, e, res, 1, &a);
+    answer r = fold(op, &no_attrs, e, res, &a);
     cr_assert(r.is_done && !r.is_poison, "%s", pg_op_infos[op].text);
     return r.bits;
 }
@@ -106,14 +105,14 @@ Test(fold, all_pairs_of_small_integers)
                     bool poison = false;
                     int64_t want = want_int(ops[o], bits, a, b, &poison);
                     uint64_t in[2] = {(uint64_t)a, (uint64_t)b};
-                    answer got = fold(ops[o], &no_attrs, e, e, 2, in);
+                    answer got = fold(ops[o], &no_attrs, e, e, in);
                     cr_assert_eq(got.is_poison, poison);
                     cr_assert_eq(got.is_done, !poison);
                     cr_assert(poison || got.bits == (uint64_t)as_signed(bits, want), "%s %lld %lld",
                               pg_op_infos[ops[o]].text, (long long)a, (long long)b);
                     if (o < 3) {
                         pg_attrs promised = nw();
-                        got = fold(ops[o], &promised, e, e, 2, in);
+                        got = fold(ops[o], &promised, e, e, in);
                         cr_assert_eq(got.is_poison, as_signed(bits, want) != want);
                     }
                 }
@@ -158,7 +157,7 @@ Test(fold, wide_integers)
         const pg_op ops[3] = {PG_OP_IADD, PG_OP_ISUB, PG_OP_IMUL};
         for (uint32_t o = 0; o < 3; o++) {
             uint64_t in[2] = {a, b};
-            answer got = fold(ops[o], &promised, PG_I64, PG_I64, 2, in);
+            answer got = fold(ops[o], &promised, PG_I64, PG_I64, in);
             cr_assert_eq(got.is_poison, exact[o] != (wide)(int64_t)(uint64_t)exact[o]);
             cr_assert_eq(fold2(ops[o], PG_I64, a, b), (uint64_t)exact[o]);
         }
@@ -185,7 +184,7 @@ static uint64_t fold_is(pg_op op, int64_t is, pg_elem e, uint64_t a, uint64_t b)
     pg_attr attr = {.id = PG_A_IS, .val = {.kind = PG_AV_WORD, .num = is}};
     pg_attrs attrs = {.at = &attr, .n = 1};
     uint64_t in[2] = {a, b};
-    answer r = fold(op, &attrs, e, PG_I1, 2, in);
+    answer r = fold(op, &attrs, e, PG_I1, in);
     cr_assert(r.is_done);
     return r.bits;
 }
@@ -211,13 +210,12 @@ Test(fold, comparisons_and_select)
     }
     cr_assert_eq(fold_is(PG_OP_FCMP, PG_IS_EQ, PG_F16, 0x8000, 0), 1);
     const uint64_t yes[3] = {1, 0x7FC12345, 7}, no[3] = {0, 9, 0x7FC12345};
-    cr_assert_eq(fold(PG_OP_SELECT, &no_attrs, PG_F32, PG_F32, 3, yes).bits, 0x7FC12345,
+    cr_assert_eq(fold(PG_OP_SELECT, &no_attrs, PG_F32, PG_F32, yes).bits, 0x7FC12345,
                  "a pattern is moved as it is");
-    cr_assert_eq(fold(PG_OP_SELECT, &no_attrs, PG_F32, PG_F32, 3, no).bits, 0x7FC12345);
-    cr_assert_not(fold(PG_OP_SPLAT, &no_attrs, PG_F32, PG_F32, 1, yes).is_done);
-    cr_assert_not(fold(PG_OP_FADD, &no_attrs, PG_I32, PG_I32, 2, no).is_done);
-    cr_assert_not(fold(PG_OP_IADD, &no_attrs, PG_F32, PG_F32, 2, no).is_done);
-    cr_assert_not(fold(PG_OP_IADD, &no_attrs, PG_I32, PG_I32, 1, no).is_done);
+    cr_assert_eq(fold(PG_OP_SELECT, &no_attrs, PG_F32, PG_F32, no).bits, 0x7FC12345);
+    cr_assert_not(fold(PG_OP_SPLAT, &no_attrs, PG_F32, PG_F32, yes).is_done);
+    cr_assert_not(fold(PG_OP_FADD, &no_attrs, PG_I32, PG_I32, no).is_done);
+    cr_assert_not(fold(PG_OP_IADD, &no_attrs, PG_F32, PG_F32, no).is_done);
 }
 
 /* ---- floats ---------------------------------------------------------------------------------- */
@@ -351,19 +349,18 @@ Test(fold, fma_rounds_once)
                     low = (long double)(int64_t)(exact & (((wide)1 << 40) - 1));
         if (k % 2 == 0) {
             float want = (float)ldexpl(high * ldexpl(1, 40) + low, -66);
-            cr_assert_eq(fold(PG_OP_FMA, &no_attrs, PG_F32, PG_F32, 3, in).bits, pg_f32_bits(want));
+            cr_assert_eq(fold(PG_OP_FMA, &no_attrs, PG_F32, PG_F32, in).bits, pg_f32_bits(want));
         }
-        cr_assert_eq(fold(PG_OP_FMA, &no_attrs, PG_F32, PG_F32, 3, in).bits,
+        cr_assert_eq(fold(PG_OP_FMA, &no_attrs, PG_F32, PG_F32, in).bits,
                      pg_f32_bits(fmaf(a, b, c)));
     }
     /* The product alone would round to 1 + 2^-22; with -1 - 2^-22 the rest is left. */
     float e = ldexpf(1, -23);
     const uint64_t in[3] = {pg_f32_bits(1 + e), pg_f32_bits(1 + e), pg_f32_bits(-1 - 2 * e)};
-    cr_assert_eq(fold(PG_OP_FMA, &no_attrs, PG_F32, PG_F32, 3, in).bits,
-                 pg_f32_bits(ldexpf(1, -46)));
+    cr_assert_eq(fold(PG_OP_FMA, &no_attrs, PG_F32, PG_F32, in).bits, pg_f32_bits(ldexpf(1, -46)));
     /* f16: the product stays in f32. */
     const uint64_t half[3] = {0x3C01, 0x3C01, 0xBC02};
-    cr_assert_eq(fold(PG_OP_FMA, &no_attrs, PG_F16, PG_F16, 3, half).bits,
+    cr_assert_eq(fold(PG_OP_FMA, &no_attrs, PG_F16, PG_F16, half).bits,
                  nearest(PG_F16, ldexpl(1, -20)));
 }
 
