@@ -34,7 +34,8 @@ static void check_view(pg_verifier *v, const pg_inst *i)
     const pg_type_info *from = in_info(v, i, 0);
     const pg_type_info *to = pg_val_info(v->k, i->out[0]);
     bool is_good = from->space == to->space && from->elem == to->elem &&
-                   from->rank == to->rank + 1u && pg_enc_eq(from->enc, to->enc);
+                   from->is_ptr == to->is_ptr && from->rank == to->rank + 1u &&
+                   pg_enc_eq(from->enc, to->enc);
     for (uint32_t d = 0; is_good && d < to->rank; d++) {
         is_good = to->dims[d] == from->dims[d + 1];
     }
@@ -135,7 +136,8 @@ static void check_copy(pg_verifier *v, const pg_inst *i, uint32_t first_coord)
 {
     const pg_type_info *d = in_info(v, i, 0);
     const pg_type_info *b = in_info(v, i, 1);
-    bool is_good = d->elem == b->elem && d->rank == b->rank && pg_enc_eq(d->enc, b->enc);
+    bool is_good = d->elem == b->elem && d->is_ptr == b->is_ptr && d->rank == b->rank &&
+                   pg_enc_eq(d->enc, b->enc);
     for (uint32_t r = 0; is_good && r < d->rank; r++) {
         is_good = d->dims[r] == b->dims[r];
     }
@@ -177,7 +179,7 @@ static void check_mma_async(pg_verifier *v, const pg_inst *i)
     const pg_type_info *b = in_info(v, i, 1);
     bool is_a_t = pg_attr_has(&i->attrs, PG_A_TRANSA);
     bool is_b_t = pg_attr_has(&i->attrs, PG_A_TRANSB);
-    if (a->rank != 2 || b->rank != 2 || a->elem != b->elem ||
+    if (a->rank != 2 || b->rank != 2 || a->elem != b->elem || (a->is_ptr | b->is_ptr) != 0 ||
         (a->elem != PG_F16 && a->elem != PG_BF16)) {
         pg_verify_error(v, PG_D_MMA_OPERANDS, i->loc, in_text(v, i, 0), in_text(v, i, 1));
         return;

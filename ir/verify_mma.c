@@ -46,8 +46,9 @@ void pg_verify_async_get(pg_verifier *v, const pg_inst *i)
 {
     const pg_type_info *p = pg_val_info(v->k, i->in[0]);
     const pg_type_info *b = pg_val_info(v->k, i->in[1]);
-    bool is_good = p->kind == PG_TY_TILE && p->elem == b->elem && p->rank == b->rank &&
-                   pg_elem_infos[p->elem].bits >= 8 && b->space == PG_SPACE_SMEM;
+    bool is_good = p->kind == PG_TY_TILE && p->elem == b->elem && b->is_ptr == 0 &&
+                   p->rank == b->rank && pg_elem_infos[p->elem].bits >= 8 &&
+                   b->space == PG_SPACE_SMEM;
     for (uint32_t d = 0; is_good && d < p->rank; d++) {
         is_good = p->dims[d] == b->dims[d];
     }
