@@ -28,13 +28,16 @@ pg_status pg_options_read(const ptxgen_options *given_or_null, pg_diags *diags, 
         {"verify", (uint32_t)out->verify > PTXGEN_VERIFY_EACH, (uint32_t)out->verify},
         {"checks", (out->checks & ~all_checks) != 0, out->checks},
         {"flags", (out->flags & ~all_flags) != 0, out->flags},
-        {"settings", out->n_settings != 0 && out->settings == NULL, 0},
     };
     for (size_t i = 0; i < PG_COUNT_OF(fields); i++) {
         if (fields[i].is_bad) {
             (void)pg_diag_add(diags, PG_D_API_OPTION, nowhere, fields[i].name,
                               (unsigned)fields[i].value);
         }
+    }
+    if (out->n_settings != 0 && out->settings == NULL) {
+        (void)pg_diag_add(diags, PG_D_API_NO_ARRAY, nowhere, "ptxgen_options.settings",
+                          out->n_settings);
     }
     return pg_diags_status(diags);
 }

@@ -52,8 +52,10 @@ Test(api, misuse_is_a_status)
                             {.struct_size = sizeof bad[0], .checks = 64},
                             {.struct_size = sizeof bad[0], .flags = 1u << 31},
                             {.struct_size = sizeof bad[0], .n_settings = 1}};
+    static const uint32_t numbers[] = {6001, 6002, 6002, 6002, 6002, 6007};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         cr_assert_eq(ptxgen_compile(ctx, text_of(good), &bad[i], &r), PTXGEN_E_MISUSE, "%zu", i);
+        cr_expect_eq(ptxgen_result_diag(r, 0).number, numbers[i], "%zu", i);
         cr_assert_eq(ptxgen_result_diag_count(r), 1);
         cr_assert_eq(ptxgen_result_diag(r, 0).severity, PTXGEN_ERROR);
         cr_assert_gt(ptxgen_result_diag(r, 0).help.len, 0);
