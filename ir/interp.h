@@ -39,10 +39,10 @@ pg_status pg_interp_run(pg_kernel *k, const pg_interp_arg *args, uint32_t n_args
 pg_status pg_interp_launch(pg_kernel *k, const pg_interp_arg *args, uint32_t n_args,
                            uint32_t grid[3], pg_diags *diags);
 
-/* One elementwise operation on constants by the same arithmetic: what the folder uses. `in` holds as
- * many as the operation takes; it and `out` are patterns as in pg_value.bits; elem is the operands'
- * element type, res the result's. False if the operation cannot be folded (poison result:
- * *is_poison). */
+/* One elementwise operation on constants by the same arithmetic: what the folder uses. `in` holds
+ * as many as the operation takes; it and `out` are patterns as in pg_value.bits; elem is the
+ * operands' element type, res the result's. False if the operation cannot be folded (poison
+ * result: *is_poison). */
 bool pg_fold_elem(pg_op op, const pg_attrs *attrs, pg_elem elem, pg_elem res, const uint64_t *in,
                   uint64_t *out, bool *is_poison);
 
