@@ -251,7 +251,7 @@ bool pg_fold_may_poison(pg_op op, const pg_attrs *attrs)
 bool pg_fold_elem(pg_op op, const pg_attrs *attrs, pg_elem elem, pg_elem res, const uint64_t *in,
                   uint64_t *out, bool *is_poison)
 {
-    const int32_t n_in = pg_op_infos[op].n_in;
+    const int8_t n_in = pg_op_infos[op].n_in; /* -1: any number */
     uint8_t new_poison = 0;
     *out = 0;
     *is_poison = false;
