@@ -108,7 +108,9 @@ static uint32_t align_of(search *s, pg_val v)
     if (value->kind == PG_V_CONST) {
         return of_const(value->bits);
     }
-    const pg_region *region = value->def != NULL ? value->def->parent : value->region;
+    const pg_region *region = value->kind == PG_V_RESULT ? value->def->parent
+                              : value->kind == PG_V_ARG  ? value->region
+                                                         : NULL;
     if (!is_inside(region, s->loop)) {
         return align_of_code(s->c, v);
     }

@@ -113,8 +113,9 @@ static void kernel_copy(pg_module *m, const pg_kernel *from)
     }
     for (uint32_t v = 1; v < from->values.n; v++) {
         pg_value value = from->values.at[v];
-        value.def = NULL;
-        value.region = NULL;
+        if (value.kind != PG_V_CONST) {
+            value.bits = 0; /* its operation or region comes with that */
+        }
         to->values.at[to->values.n++] = value;
     }
     for (uint32_t e = 0; e < from->consts.entries.n; e++) {

@@ -61,7 +61,7 @@ static pg_val base_of(const pg_kernel *k, pg_val v)
 static pg_val start_of(const pg_kernel *k, pg_val v)
 {
     const pg_value *value = pg_value_of(k, v);
-    const pg_inst *loop = value->kind == PG_V_ARG ? value->region->owner : value->def;
+    const pg_inst *loop = value->kind == PG_V_ARG ? value->region->owner : pg_val_def(k, v);
     if (loop == NULL || !pg_is_loop(loop)) {
         return v;
     }

@@ -58,11 +58,13 @@ typedef struct pg_value {
     bool is_poison; /* constants: the undefined value */
     uint16_t index;
     pg_type type;
-    pg_sym name;       /* as written, without %; 0: the printer numbers it */
-    pg_inst *def;      /* RESULT */
-    pg_region *region; /* ARG: the region whose argument it is */
-    uint64_t bits; /* CONST: value pattern of one element, integers sign-extended to 64 bits, floats
-                    * as the bit pattern of the element type (f16: 16 bits, ...) */
+    pg_sym name;           /* as written, without %; 0: the printer numbers it */
+    union {                /* by kind; look at it first */
+        pg_inst *def;      /* RESULT */
+        pg_region *region; /* ARG: the region whose argument it is */
+        uint64_t bits; /* CONST: value pattern of one element, integers sign-extended to 64 bits,
+                            * floats as the bit pattern of the element type (f16: 16 bits, ...) */
+    };
 } pg_value;
 
 /* Attribute values. Lists hold items of kind INT, VAL, SYM, DYN or LIST. */
@@ -198,9 +200,11 @@ static inline bool pg_val_is_const(const pg_kernel *k, pg_val v)
 {
     return pg_value_of(k, v)->kind == PG_V_CONST;
 }
+/* The operation whose result it is; NULL for others. */
 static inline pg_inst *pg_val_def(const pg_kernel *k, pg_val v)
 {
-    return pg_value_of(k, v)->def;
+    const pg_value *value = pg_value_of(k, v);
+    return value->kind == PG_V_RESULT ? value->def : NULL;
 }
 /* Integer constant as int64; false if it is none. */
 bool pg_val_int(const pg_kernel *k, pg_val v, int64_t *out);

@@ -207,10 +207,10 @@ static bool is_non_negative(pg_simplify *s, pg_val v, uint32_t fuel)
         return loop->op == PG_OP_FOR && pg_simplify_int(s, loop->in[2], &x) && x > 0 &&
                is_non_negative(s, loop->in[0], fuel - 1);
     }
-    const pg_inst *d = value->def;
     if (value->kind != PG_V_RESULT) {
         return false;
     }
+    const pg_inst *d = value->def;
     switch (d->op) {
     case PG_OP_PROGRAM_ID:
     case PG_OP_NUM_PROGRAMS:
