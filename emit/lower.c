@@ -94,18 +94,6 @@ void pg_lw_prepare(pg_lw *c, const pg_region *r)
 
 /* ---- parameters ------------------------------------------------------------------------------ */
 
-static uint32_t *count_uses(pg_lw *c)
-{
-    uint32_t *n_uses = PG_NEWS(&c->scratch, uint32_t, c->k->values.n + 1);
-    const pg_region *body = c->k->body;
-    for (pg_inst *i = body->first; n_uses != NULL && i != NULL; i = pg_inst_walk(i, body)) {
-        for (uint32_t n = 0; n < i->n_in; n++) {
-            n_uses[i->in[n].id < c->k->values.n ? i->in[n].id : 0]++;
-        }
-    }
-    return n_uses;
-}
-
 /* Extents of arrays are not negative. */
 static bool is_extent(const pg_kernel *k, pg_val v)
 {
@@ -204,9 +192,8 @@ static void declare_align(pg_lw *c, const pg_param *p, uint32_t sym)
 
 static void lower_params(pg_lw *c)
 {
-    c->n_uses = count_uses(c);
     uint32_t *syms = PG_NEWS(&c->scratch, uint32_t, c->k->n_params + 1);
-    if (c->n_uses == NULL || syms == NULL) {
+    if (syms == NULL) {
         return;
     }
     for (uint32_t p = 0; p < c->k->n_params; p++) {
@@ -275,23 +262,52 @@ static bool is_any_smem(const pg_lw *c)
     return c->plan.objs.n != 0;
 }
 
-/* Room for a statement, its operands and a register for each operation, and for some more of each
- * on a tile: large kernels have one statement for each operation, on numbers. What is left over
- * stays until the module is gone, so that many kernels get less. */
-static void make_room(pg_lw *c, pg_ptx_func *f)
+enum { FEW_INSTS = 2000 }; /* of a kernel that is not large */
+
+/* How many statements an operation becomes, about. Large kernels have one for each operation, on
+ * numbers, and their loops and branches move what they carry and yield; others have more for each
+ * operation on a tile. What room is left over stays until the module is gone, so that many kernels
+ * get less. */
+static uint32_t stmts_of(const pg_lw *c, const pg_inst *i)
 {
-    enum { FEW_KERNELS = 4, OF_TILE = 16, OF_TILE_OF_MANY = 6, FEW = 2000, PART = 16, ENDS = 64 };
-    const pg_region *body = c->k->body;
-    const bool is_small = c->k->n_insts < FEW, is_one_of_few = c->n_kernels <= FEW_KERNELS;
-    const uint32_t of_tile = 1 + (is_one_of_few ? OF_TILE : OF_TILE_OF_MANY);
-    /* What begins and ends a kernel must not be what its code grows by half for. */
-    uint32_t n = is_small ? 0 : c->k->n_insts + c->k->n_insts / PART + ENDS;
-    for (const pg_inst *i = is_small ? body->first : NULL; i != NULL; i = pg_inst_walk(i, body)) {
-        const bool is_tile = i->n_out != 0 && pg_val_info(c->k, i->out[0])->kind == PG_TY_TILE;
-        n += is_tile ? of_tile : 1;
+    enum { FEW_KERNELS = 4, OF_TILE = 17, OF_TILE_OF_MANY = 7, OF_REGION = 4, OF_RESULT = 2 };
+    if (c->k->n_insts >= FEW_INSTS) {
+        return i->n_regions == 0
+                   ? 1
+                   : 1u + OF_REGION * (uint32_t)i->n_regions + OF_RESULT * (uint32_t)i->n_out;
     }
-    const uint32_t n_operands = (is_small && is_one_of_few ? 4 : 3) * n;
-    (void)(pg_vec_room(c->ptx->arena, &f->body, n) &&
+    const bool is_tile = i->n_out != 0 && pg_val_info(c->k, i->out[0])->kind == PG_TY_TILE;
+    return !is_tile ? 1 : c->n_kernels <= FEW_KERNELS ? OF_TILE : OF_TILE_OF_MANY;
+}
+
+/* What must be known of all operations before the first is emitted: how often each value is used,
+ * and how many statements there will be, about. */
+static uint32_t look_over(pg_lw *c)
+{
+    const pg_region *body = c->k->body;
+    const uint32_t n_values = c->k->values.n;
+    uint32_t n_stmts = 0;
+    c->n_uses = PG_NEWS(&c->scratch, uint32_t, n_values + 1);
+    for (pg_inst *i = body->first; c->n_uses != NULL && i != NULL; i = pg_inst_walk(i, body)) {
+        for (uint32_t n = 0; n < i->n_in; n++) {
+            c->n_uses[i->in[n].id < n_values ? i->in[n].id : 0]++;
+        }
+        n_stmts += stmts_of(c, i);
+    }
+    return n_stmts;
+}
+
+/* Room for so many statements, their operands and registers. Those of a large kernel that move what
+ * loops carry, or branch, have few operands and no register of their own. */
+static void make_room(pg_lw *c, pg_ptx_func *f, uint32_t n_stmts)
+{
+    enum { FEW_KERNELS = 4, PART = 16, ENDS = 64 };
+    const bool is_small = c->k->n_insts < FEW_INSTS;
+    /* What begins and ends a kernel must not be what its code grows by half for. */
+    const uint32_t n = is_small ? n_stmts : c->k->n_insts + c->k->n_insts / PART + ENDS;
+    const uint32_t n_moves = n_stmts > n ? n_stmts - n : 0;
+    const uint32_t n_operands = (is_small && c->n_kernels <= FEW_KERNELS ? 4 : 3) * n + 2 * n_moves;
+    (void)(pg_vec_room(c->ptx->arena, &f->body, n + n_moves) &&
            pg_vec_room(c->ptx->arena, &f->pool, n_operands) &&
            pg_vec_room(c->ptx->arena, &f->regs, n) && pg_vec_room(&c->scratch, &c->vn, n) &&
            (is_small || pg_index_room(&c->vn_index, n)));
@@ -347,7 +363,11 @@ static pg_status lower_kernel(pg_lw *c)
         return PG_E_NOMEM;
     }
     pg_index_init(&c->vn_index, &c->scratch);
-    make_room(c, f);
+    const uint32_t n_stmts = look_over(c);
+    if (c->n_uses == NULL) {
+        return PG_E_NOMEM;
+    }
+    make_room(c, f, n_stmts);
     c->b.loc = c->k->loc;
     c->n_warps = c->plan.kernel_warps;
     lower_directives(c);
