@@ -1,6 +1,7 @@
 /* pass.c: the pass table as C and the manager that runs it.
  *
- *   for each pass:  needs? -> mark scratch -> run on every kernel -> properties -> checks -> print
+ *   by pass:    needs of all? -> for each pass: on every kernel -> properties -> checks -> print
+ *   by kernel:  needs of all? -> for each kernel: every pass -> properties
  *
  * I1  m->props holds exactly what the passes that ran promised and none broke since.
  * I2  Scratch memory of a pass is released before the next one begins.
