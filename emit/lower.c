@@ -262,7 +262,7 @@ static bool is_any_smem(const pg_lw *c)
     return c->plan.objs.n != 0;
 }
 
-enum { FEW_INSTS = 2000 }; /* of a kernel that is not large */
+enum { FEW_INSTS = 2000 /* of a kernel that is not large */, FEW_KERNELS = 4 /* of a module */ };
 
 /* How many statements an operation becomes, about. Large kernels have one for each operation, on
  * numbers, and their loops and branches move what they carry and yield; others have more for each
@@ -270,7 +270,7 @@ enum { FEW_INSTS = 2000 }; /* of a kernel that is not large */
  * get less. */
 static uint32_t stmts_of(const pg_lw *c, const pg_inst *i)
 {
-    enum { FEW_KERNELS = 4, OF_TILE = 17, OF_TILE_OF_MANY = 7, OF_REGION = 4, OF_RESULT = 2 };
+    enum { OF_TILE = 17, OF_TILE_OF_MANY = 7, OF_REGION = 4, OF_RESULT = 2 };
     if (c->k->n_insts >= FEW_INSTS) {
         return i->n_regions == 0
                    ? 1
@@ -301,7 +301,7 @@ static uint32_t look_over(pg_lw *c)
  * loops carry, or branch, have few operands and no register of their own. */
 static void make_room(pg_lw *c, pg_ptx_func *f, uint32_t n_stmts)
 {
-    enum { FEW_KERNELS = 4, PART = 16, ENDS = 64 };
+    enum { PART = 16, ENDS = 64 };
     const bool is_small = c->k->n_insts < FEW_INSTS;
     /* What begins and ends a kernel must not be what its code grows by half for. */
     const uint32_t n = is_small ? n_stmts : c->k->n_insts + c->k->n_insts / PART + ENDS;
